@@ -12,6 +12,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .results import PREFERRED_MIME_TYPES, Display
@@ -185,7 +186,8 @@ class DisplayLog:
     Args:
         max_value_bytes: largest encoded value. All displays together may have twice that, with
             images unpacked.
-        save: saves an image and returns its path, or ``None`` if images are not saved.
+        save: saves an image and returns its path, or ``None`` if images are not saved. An
+            ``OSError`` becomes the display's ``save_error``: the run goes on.
     """
 
     def __init__(
@@ -236,8 +238,10 @@ class DisplayLog:
             return
         self._left -= size
         if display.is_figure:
-            path = self._save(display.value)
-            display = Display(display.mime_type, display.value, display.forms, path)
+            try:
+                display = replace(display, path=self._save(display.value))
+            except OSError as error:  # the disk is full, or the folder has gone
+                display = replace(display, save_error=str(error))
         self.displays.append(display)
 
     def add_rich(self, bundle: Mapping[str, Any]) -> Any:

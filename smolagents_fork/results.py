@@ -36,6 +36,7 @@ class Display:
         forms: Every form received, by MIME type; a bitmap is a PIL image if the sandbox has opened
             it, else bytes or base64 text.
         path: File on the host that a figure was saved in; ``None`` if it was not.
+        save_error: Why it could not be saved in ``figures_dir``; empty if nothing failed.
 
     Example:
         >>> with ProcessExecutor() as executor:
@@ -50,6 +51,7 @@ class Display:
     value: Any
     forms: Mapping[str, Any] = field(default_factory=dict, repr=False)
     path: str | None = None
+    save_error: str = ""
 
     @property
     def is_figure(self) -> bool:

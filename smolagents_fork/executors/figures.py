@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 from pathlib import Path
@@ -24,7 +25,7 @@ class FigureFolder:
         path: the folder, made for the first figure if it is missing; ``None``: figures are not
             saved.
 
-    One folder takes at most 1000 files and 1 GiB from an executor. Figures past that are not saved.
+    One folder takes at most 1000 files and 1 GiB from an executor.
 
     Raises:
         ConfigurationError: the folder cannot be made, or cannot be written to.
@@ -46,22 +47,24 @@ class FigureFolder:
             raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {present} is read-only")
 
     def save(self, image: Any) -> str | None:
-        """Save a PIL image as PNG; return its path, or ``None`` if it was not saved.
+        """Save a PIL image as PNG; return its path, or ``None`` without a folder.
 
         Args:
             image: within the limits of a display.
+
+        Raises:
+            OSError: it could not be written, or is past a limit.
         """
-        if self.path is None or self._files >= _MOST_FILES:
+        if self.path is None:
             return None
+        if self._files >= _MOST_FILES:
+            raise OSError(f"one executor writes at most {_MOST_FILES} figures")
         target = io.BytesIO()
         # Written anew by Pillow, so that nothing of a program's bytes is on the disk.
         with_png_mode(image).save(target, "PNG")
         if self._bytes + target.tell() > _MOST_BYTES:
-            return None
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return None
+            raise OSError(f"one executor writes at most {_MOST_BYTES} bytes of figures")
+        self.path.mkdir(parents=True, exist_ok=True)
         while True:
             self._number += 1
             name = self.path / f"figure-{self._number:04}.png"
@@ -70,8 +73,10 @@ class FigureFolder:
                     file.write(target.getvalue())
             except FileExistsError:
                 continue
-            except OSError:  # the disk is full, or the folder has gone: the run goes on
-                return None
+            except OSError:
+                with contextlib.suppress(OSError):
+                    name.unlink()
+                raise
             self._files += 1
             self._bytes += target.tell()
             return str(name)

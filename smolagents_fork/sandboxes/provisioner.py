@@ -230,7 +230,7 @@ class SandboxStatus:
         elif self.log_missing:
             # An engine that removes an ended sandbox may do so before its log is read.
             text += f"; the engine removed its log with it ({self.log_missing})"
-        elif self.state.startswith("ended"):
+        elif self.state.startswith("ended") and not self.out_of_memory:
             text += "; its log does not say why"
         return text
 

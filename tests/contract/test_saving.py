@@ -256,8 +256,9 @@ def test_manager_of_another_class_passes_the_permission_on(model, tmp_path, rout
 
 def test_permission_must_be_a_list(model):
     saved = make(model).to_dict()
-    with pytest.raises(TypeError, match=r"write a list: \[RecordingExecutor\]"):
-        CodeAgent.from_dict(saved, allowed_executor_classes=RecordingExecutor)
+    for allowed in (RecordingExecutor, ["RecordingExecutor"]):
+        with pytest.raises(TypeError, match=r"RecordingExecutor'.*: pass a list of classes"):
+            CodeAgent.from_dict(saved, allowed_executor_classes=allowed)
 
 
 APP = """

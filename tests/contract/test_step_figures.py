@@ -19,6 +19,7 @@ from smolagents.models import get_clean_message_list
 from whole_contract import every
 
 from smolagents_fork.displays import notebook_forms
+from smolagents_fork.executors import figures
 from smolagents_fork.results import Display
 
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
@@ -163,6 +164,13 @@ def test_console_says_how_to_save_figures_and_names_the_saved_file(tmp_path):
     with PIL.Image.open(path) as image:
         assert image.format == "PNG"
         assert image.width > 100
+
+
+def test_console_says_why_a_figure_was_not_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "_MOST_FILES", 0)
+    text = logged(executor_kwargs={"figures_dir": tmp_path})
+    reason = "pixels), not saved in figures_dir: one executor writes at most 0 figures"
+    assert reason in text
 
 
 def test_notebook_shows_a_page_of_a_sandbox_in_a_frame_and_no_large_text():

@@ -194,10 +194,8 @@ def with_saved_executor(
 
 
 def _check_class(reference: str, allowed: Iterable[type]) -> Any:
-    if isinstance(allowed, type):
-        raise ConfigurationTypeError(
-            f"{ALLOWED}={allowed.__name__}: write a list: [{allowed.__name__}]"
-        )
+    if isinstance(allowed, type) or not all(isinstance(cls, type) for cls in allowed):
+        raise ConfigurationTypeError(f"{ALLOWED}={allowed!r}: pass a list of classes")
     by_name = {_reference(cls): cls for cls in allowed}
     executor_class = (
         by_name.get(reference)

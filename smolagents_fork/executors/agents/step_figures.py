@@ -71,7 +71,9 @@ def _show(agent: MultiStepAgent, step: Any, displays: list[Display]) -> None:
     figures = [display for display in displays if display.is_figure]
     if not figures:
         return
-    agent.logger.log(Text(_console_text(figures)), level=LogLevel.INFO)
+    failed = any(figure.save_error for figure in figures)
+    level = LogLevel.ERROR if failed else LogLevel.INFO
+    agent.logger.log(Text(_console_text(figures)), level=level)
     images = [_for_model(figure.value) for figure in figures[-_MOST_FIGURES:]]
     step.observations_images = [*(step.observations_images or ()), *images]
 
@@ -80,9 +82,12 @@ def _console_text(figures: list[Display]) -> str:
     sizes = ", ".join(f"{figure.value.width} x {figure.value.height}" for figure in figures)
     count = f"{len(figures)} figure{'s' * (len(figures) > 1)} ({sizes} pixels)"
     paths = [figure.path for figure in figures if figure.path is not None]
-    if paths:
-        return f"{count}, saved: {', '.join(paths)}"
-    return f"{count}, not saved: executor_kwargs={{'figures_dir': 'figures'}} saves them"
+    errors = dict.fromkeys(figure.save_error for figure in figures if figure.save_error)
+    saved = f", saved: {', '.join(paths)}" if paths else ""
+    if errors:
+        return f"{count}{saved}, not saved in figures_dir: {'; '.join(errors)}"
+    hint = ", not saved: executor_kwargs={'figures_dir': 'figures'} saves them"
+    return f"{count}{saved or hint}"
 
 
 def _for_model(image: Any) -> Any:

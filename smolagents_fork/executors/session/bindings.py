@@ -112,16 +112,21 @@ class Bindings:
     def _check_placed_names(self, tools: Mapping[str, Any]) -> None:
         """Refuse a placement of a misspelt name: the tool would silently run on the host.
 
-        A name unlike that of any tool may belong to one that is sent later.
+        An agent sends all its tools together. Elsewhere, a name unlike that of any tool may belong
+        to one that is sent later.
         """
         self._names.update(tools)
         placement = self._options.placement
         for name in placement:
             close = difflib.get_close_matches(name, tools, 1, cutoff=0.8)
-            if name not in self._names and close and close[0] not in placement:
-                raise ConfigurationError(
-                    f"tool_placement[{name!r}]: no tool has that name; did you mean {close[0]!r}?"
+            is_similar = bool(close) and close[0] not in placement
+            if name not in self._names and (is_similar or "final_answer" in tools):
+                hint = (
+                    f"did you mean {close[0]!r}?"
+                    if is_similar
+                    else f"there are {', '.join(sorted(tools))}"
                 )
+                raise ConfigurationError(f"tool_placement[{name!r}]: no tool has that name; {hint}")
 
     def _sent(self, tools: Mapping[str, Any]) -> dict[str, Any]:
         placement = self._options.placement

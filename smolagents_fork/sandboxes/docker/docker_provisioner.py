@@ -258,14 +258,10 @@ class DockerProvisioner:
             ConfigurationError: an unknown argument, or a limit that this engine cannot keep.
         """
         import docker
+        import requests
 
         try:
             container = self._client.containers.create(**arguments)
-        except TypeError as error:
-            # docker-py's error for an unknown argument.
-            raise ConfigurationError(
-                f"container_run_kwargs: {error}; they are docker-py's arguments of containers.run"
-            ) from None
         except docker.errors.APIError as error:
             text = str(error.explanation or error)
             if "storage_opt" not in arguments or "storage-opt" not in text.lower():
@@ -275,6 +271,13 @@ class DockerProvisioner:
                 f"read_only=False with disk_size={size!r}: this engine cannot limit what a "
                 f"container writes to its root file system ({text}). Keep read_only=True, or pass "
                 "disk_size=None, with which the code can fill the engine's disk"
+            ) from None
+        except requests.RequestException:
+            raise
+        except (TypeError, ValueError, docker.errors.DockerException) as error:
+            # docker-py's own errors for an argument, before it asks the engine.
+            raise ConfigurationError(
+                f"container_run_kwargs: {error}; they are docker-py's arguments of containers.run"
             ) from None
         _check_limits_kept(container.attrs.get("HostConfig") or {}, arguments)
         return container

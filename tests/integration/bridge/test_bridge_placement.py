@@ -46,6 +46,9 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
         words = r"tool_placement\['othr'\]: no tool has that name; did you mean 'other'\?"
         with pytest.raises(ConfigurationError, match=words):
             executor.send_tools({"other": other})
+        words = r"tool_placement\['othr'\]: no tool has that name; there are final_answer, small"
+        with pytest.raises(ConfigurationError, match=words):
+            executor.send_tools({"final_answer": print, "smallest": tool})
         # A name whose tool comes later is not refused.
         executor.options.tool_placement["other"] = executor.options.tool_placement.pop("othr")
         agent = code_agent(

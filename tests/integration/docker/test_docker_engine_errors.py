@@ -178,13 +178,18 @@ def test_image_without_a_gateway(image):
     [
         ({"volumes": {"/no/such/folder": {"bind": "/data", "mode": "ro"}}}, "is not there"),
         ({"container_run_kwargs": {"no_such": 1}}, "unexpected keyword argument 'no_such'"),
+        ({"container_run_kwargs": {"tmpfs": 5}}, "container_run_kwargs: Expected tmpfs value"),
+        ({"container_run_kwargs": {"mem_limit": "x"}}, "container_run_kwargs: The specified value"),
         ({"image_name": "Not-A-Name"}, "image_name='Not-A-Name' the engine says: invalid"),
         ({"image": ""}, "image='' a name is empty"),
         ({"workdir": "/proc"}, "the engine says"),
         ({"runtime": "no-such-runtime"}, "runtime='no-such-runtime'"),
         ({"network": "no-such-network"}, "docker network create"),
     ],
-    ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir", "runtime", "network"],
+    ids=[
+        *("volumes", "container_run_kwargs", "tmpfs", "mem_limit"),
+        *("image_name", "image", "workdir", "runtime", "network"),
+    ],
 )
 def test_what_the_engine_refuses(image, keywords, words):
     with pytest.raises((ConfigurationError, ExecutorStartError)) as caught:

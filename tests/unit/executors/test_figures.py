@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from collections import OrderedDict
 from typing import Any
@@ -30,17 +32,33 @@ def test_no_file_is_overwritten(tmp_path):
 def test_files_are_limited_in_number_and_size(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "_MOST_FILES", 2)
     folder = FigureFolder(tmp_path)
-    saved = [folder.save(Image.new("L", (3, 2))) for _ in range(3)]
-    assert [path is not None for path in saved] == [True, True, False]
+    for _ in range(2):
+        folder.save(Image.new("L", (3, 2)))
+    with pytest.raises(OSError, match="one executor writes at most 2 figures"):
+        folder.save(Image.new("L", (3, 2)))
     monkeypatch.setattr(figures, "_MOST_BYTES", 10)
-    assert FigureFolder(tmp_path).save(Image.new("L", (3, 2))) is None
+    with pytest.raises(OSError, match="one executor writes at most 10 bytes of figures"):
+        FigureFolder(tmp_path).save(Image.new("L", (3, 2)))
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_folder_that_has_gone_ends_no_run(tmp_path):
-    folder = FigureFolder(tmp_path / "gone")
+def test_figure_that_cannot_be_saved_is_kept_with_the_reason(tmp_path):
+    log = DisplayLog(10**6, save=FigureFolder(tmp_path / "gone").save)
     (tmp_path / "gone").touch()
-    assert folder.save(Image.new("L", (3, 2))) is None
+    log.add_value(Image.new("L", (3, 2)))
+    display = log.displays[0]
+    assert (display.path, "File exists" in display.save_error) == (None, True)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_figure_on_a_full_disk_leaves_no_part_of_a_file(tmp_path, monkeypatch):
+    full = functools.partial(open, "/dev/full")
+    monkeypatch.setattr(
+        figures, "open", lambda name, _mode: [name.touch(), full("wb")][1], raising=False
+    )
+    with pytest.raises(OSError, match="No space left"):
+        FigureFolder(tmp_path).save(Image.new("L", (3, 2)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_folder_that_cannot_be_made_is_an_error(tmp_path):

@@ -43,6 +43,7 @@ def test_status_as_text():
         "sandbox ended, exit code 137 (SIGKILL), out of memory: raise memory=, or use less; "
         "last log lines: a | b"
     )
+    assert str(SandboxStatus("ended", 137, True)).endswith("raise memory=, or use less")
     assert str(SandboxStatus("ended", 1)) == "sandbox ended, exit code 1; its log does not say why"
     assert str(SandboxStatus("ended", 1, log_missing="no streams")) == (
         "sandbox ended, exit code 1; the engine removed its log with it (no streams)"
