@@ -12,6 +12,7 @@ import contextlib
 import difflib
 import itertools
 import re
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
@@ -110,6 +111,12 @@ def _name_hint(
     name = getattr(error, "name", None) or _quote_names(str(error))
     if not name:
         return ""
+    if isinstance(error, UnboundLocalError):
+        return (
+            f"The function assigns to `{name}`, which makes it a local variable: give it a value "
+            f"first, or use the one outside by `global {name}` (`nonlocal {name}` in a nested "
+            "function)"
+        )
     nodes = list(_nodes_at(tree, entry))
     frame = entry.tb_frame
     if any(isinstance(n, ast.Delete) for n in nodes):
@@ -126,8 +133,10 @@ def _name_hint(
     else:
         message = f"The variable `{name}` is not defined"
     names = {*frame.f_locals, *frame.f_globals, *frame.f_builtins, *dir(builtins)}
-    close = _similar(name, names, hidden)
-    return f"{message}. {close}" if close else message
+    # What Python sets in a module is no variable of the program's.
+    close = _similar(name, [n for n in names if n[:2] != "__"], hidden)
+    absent = f"Did you forget to import {name!r}?" if is_standard(name) else ""
+    return ". ".join(filter(None, (message, " ".join(filter(None, (absent, close))))))
 
 
 def _quote_names(text: str) -> str:
@@ -142,14 +151,26 @@ def _attribute_hint(error: AttributeError) -> str:
     if type(value) is dict and name in value:
         return f"Use brackets to read a key of a dict: [{name!r}]"
     if isinstance(value, ModuleType):
-        own = vars(value)
-        return _similar(name, [n for n in own if not isinstance(own[n], ModuleType)])
+        return _member_hint(name, value)
     names: set[Any] = set()
     for cls in (*type.mro(type(value)), *(type.mro(value) if isinstance(value, type) else ())):
         names.update(_NAMESPACE(cls))
     with contextlib.suppress(AttributeError):  # it has slots
         names.update(object.__getattribute__(value, "__dict__"))
     return _similar(name, names)
+
+
+def _member_hint(name: str, module: ModuleType) -> str:
+    # The class of a view of a module has its variables.
+    own = {**_NAMESPACE(type(module)), **vars(module)}
+    return _similar(name, [n for n in own if not isinstance(own[n], ModuleType)])
+
+
+def _import_hint(error: ImportError) -> str:
+    module: object = sys.modules.get(error.name or "")
+    if not isinstance(module, ModuleType):
+        return ""
+    return _member_hint(_quote_names(str(error)), module)
 
 
 def _index_hint(error: BaseException, tree: ast.Module, entry: TracebackType) -> str:
@@ -217,6 +238,8 @@ def hint(
         return _attribute_hint(error)
     if not inside:
         return ""
+    if type(error) is ImportError:
+        return _import_hint(error)
     if type(error) in (KeyError, IndexError):
         return _index_hint(error, tree, entry)
     if type(error) is TypeError:

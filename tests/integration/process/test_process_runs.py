@@ -53,6 +53,11 @@ def test_module_of_the_project_does_not_count_as_installed(tmp_path, monkeypatch
         ex("import project_module")
 
 
+def test_a_misspelt_name_of_an_import_is_told_the_nearest():
+    with executor() as ex, pytest.raises(ProgramFailedError, match=r"Did you mean: 'Counter'\?"):
+        ex("from collections import Countr")
+
+
 def test_executors_in_threads_are_independent():
     def work(number: int) -> int:
         with executor() as ex:

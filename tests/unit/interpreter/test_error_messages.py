@@ -44,6 +44,9 @@ def test_of_several_statements_in_a_line_the_one_that_failed_is_shown() -> None:
         ("async def f(): return 1\nc = f()\nc.close()\nc + 1", "write `await f(...)`"),
         ("class A:\n    __slots__ = ('width',)\nA().widht", "Did you mean: 'width'?"),
         ("from collections import Countr", "Did you mean: 'Counter'"),
+        ("import random\nrandom.randnt(1, 2)", "Did you mean: 'randint'"),
+        ("json.dumps(1)", "Did you forget to import 'json'?"),
+        ("n = 0\ndef f():\n    n += 1\nf()", "use the one outside by `global n`"),
     ],
 )
 def test_something_near_is_suggested(code: str, words: str) -> None:
@@ -105,10 +108,11 @@ def test_a_line_inside_a_comprehension_is_its_own() -> None:
     assert text.endswith("    int(s)")
 
 
-def test_a_name_is_not_suggested_for_itself() -> None:
-    text = failure("__author__")
-    assert "name '__author__' is not defined" in text
-    assert "Did you mean: '__author__'" not in text
+def test_a_name_is_suggested_neither_for_itself_nor_where_python_sets_it() -> None:
+    for name in ("__author__", "__file__"):
+        text = failure(name)
+        assert f"name '{name}' is not defined" in text
+        assert "Did you mean" not in text
 
 
 def test_a_misspelt_name_never_takes_the_value_of_another() -> None:
