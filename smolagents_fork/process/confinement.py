@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from ..system.descriptor_passing import send_descriptors
 from ..system.proxy_environment import PROXY_PORT
@@ -93,6 +94,8 @@ class Confinement:
         # that the user's processes have in flight.
         self._take("files", self._limit_files)
         self._take("processes", lambda: self._check_processes(is_supervised))
+        if "processes" in self._report.in_force:
+            os.system = _refuse_shell
         self._take("network", lambda: self._check_network(proxy_error))
         self._take("signals", self._check_signals)
         return self._report
@@ -264,6 +267,11 @@ def _own_session() -> str:
 def _bind() -> None:
     with socket.socket() as connection:
         connection.bind(("127.0.0.1", 0))
+
+
+def _refuse_shell(*_arguments: object, **_keywords: object) -> Any:
+    """Raise the kernel's refusal; C's ``system()`` would return the status of a missing shell."""
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def _check_refusal(what: str, action: Callable[[], object], refusal: int = errno.EPERM) -> None:

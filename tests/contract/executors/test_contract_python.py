@@ -119,13 +119,16 @@ def test_functions_of_numba(contract):
 def test_processes_of_multiprocessing(contract):
     if contract.differs and contract.kind.name == "local":
         return
-    executor = contract.make(["multiprocessing"])
+    executor = contract.make(["multiprocessing", "os"])
     code = (
         "import multiprocessing\nwith multiprocessing.Pool(2) as pool:\n"
         "    found = pool.map(abs, [-1, 2])\nfound"
     )
+    of_shell = "import os\nos.system('exit 3') >> 8"
     if contract.differs:
-        with pytest.raises(InterpreterError, match="The sandbox starts no processes and permits"):
-            executor(code)
+        for refused in (code, of_shell):
+            with pytest.raises(InterpreterError, match="The sandbox starts no processes and"):
+                executor(refused)
     else:
         assert executor(code).output == [1, 2]
+        assert executor(of_shell).output == 3
