@@ -201,7 +201,8 @@ class Interpreter:
     def _help(self, *values: Any) -> None:
         """Print what Python's ``help`` shows, without a pager; a text would import by name."""
         for value in values:
-            self._print(pydoc.plain(pydoc.render_doc(str if isinstance(value, str) else value)))
+            thing = str if isinstance(value, str) else value
+            self._print(pydoc.plain(pydoc.render_doc(thing, "Help on %s:")))
 
     def _write(self, text: str) -> None:
         text = encodable(text)

@@ -99,9 +99,12 @@ ROWS_OF_CPYTHON: dict[str, list[tuple[str, str]]] = {
     ],
     "a tool's name assigned": [
         ("tool = 3", "Cannot assign to name 'tool': doing this would erase the existing tool!"),
+        *((code, "Cannot assign to name 'tool'")
+          for code in ("def tool(): pass", "class tool: pass", "import json as tool",
+                       "for tool in 'a': pass")),
         ("def f():\n    tool = 3\n    return tool\nf()", "3"),
     ],
-    "`help(x)`": [("help('json')", "class str in module builtins")],
+    "`help(x)`": [("help('json')", "Help on class str in module builtins:")],
     "`sys.stdin`, `sys.stdout`": [
         ("import sys\nprint('a', file=sys.stderr)\n"
          "(sys.stdin.read(), *(name in sys.modules for name in ('json', 'os', 'no such')))",
@@ -178,6 +181,7 @@ ROWS_OF_UPSTREAM: dict[str, list[tuple[str, str] | tuple[str, str, float]]] = {
     "`try: import x`": [("try: import zzz\nexcept ImportError: r = 'handled'\nr", "'handled'")],
     "`final_answer(...)` inside": [
         ("def f():\n    try: final_answer(3)\n    finally: return 4\nf()\ntool(1)", "final: 3"),
+        ("ran = []\ntry: final_answer(3)\nfinally: ran.append(1)\n---\nran", "[]"),
     ],
     "a program past": [
         ("n = 0\nfor i in range(10**9): n += 1", "exceeded the maximum execution time of 1 sec", 1),
