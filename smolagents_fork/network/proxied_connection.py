@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import h11
 
+from ..text.hints import PROXY_FAILURE
 from .access_record import AccessRecord
 from .hosts.host_names import HostNameError, parse_address, parse_host
 from .hosts.host_policy import AllowedHost, HostPolicy, HostRefusedError
@@ -90,7 +91,8 @@ class _ResponseError(Exception):
     """A response of the proxy instead of the host's; the reason is its status line and body."""
 
     def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
+        # Marked, since advice for a sandbox without a network does not apply.
+        super().__init__(f"{PROXY_FAILURE}{reason}" if status >= 500 else reason)
         self.status = status
 
 

@@ -21,6 +21,7 @@ from ..standard_library import is_standard
 from .short_texts import brief_text
 
 __all__ = [
+    "PROXY_FAILURE",
     "advice",
     "hint",
     "import_advice",
@@ -29,6 +30,8 @@ __all__ = [
     "positions",
 ]
 
+#: Begins the message of a network proxy that could not reach a listed host.
+PROXY_FAILURE = "network proxy: "
 #: Limits of the comparison: characters of a name, and number of names.
 _LONGEST_NAME, _MOST_NAMES = 100, 2000
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -334,6 +337,8 @@ def network_hint(
         own_loopback: whether ``127.0.0.1`` is the sandbox's own.
         proxied: whether the kernel refuses connections beside a proxy as it refuses files.
     """
+    if PROXY_FAILURE in message:
+        return ""
     # Without a network nothing else can refuse.
     is_loopback = bool(remedy) or _LOOPBACK.search(message) is not None
     if own_loopback and is_loopback and _REFUSED.search(message):

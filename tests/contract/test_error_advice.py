@@ -218,6 +218,13 @@ def test_connection_that_passes_the_proxy_by(message: str):
     )
 
 
+def test_failure_of_the_proxy_is_not_advised_to_use_it():
+    message = "HTTP Error 502: network proxy: host 'x.test': Name or service not known"
+    assert advice(message, "use the proxy") == ""
+    message = "HTTP Error 502: network proxy: host 'localhost', port 1: Connection refused"
+    assert advice(message, "use the proxy", own_loopback=True) == ""
+
+
 def test_database_outside_the_folder():
     assert RELATIVE in advice("OperationalError: unable to open database file")
     assert advice("OperationalError: no such table: a") == ""

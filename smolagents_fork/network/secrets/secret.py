@@ -48,12 +48,13 @@ class Secret:
         # No message has the value, whatever it is.
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
             raise ConfigurationError(
-                "Secret: the value is not printable ASCII text without leading or trailing spaces"
+                f"Secret: the value is {type(value).__name__}: pass printable ASCII text without "
+                "leading or trailing spaces"
             )
         if len(_CHANGED.findall(value)) < _FEWEST_CHARACTERS:
             raise ConfigurationError(
                 f"Secret: the value has fewer than {_FEWEST_CHARACTERS} letters and digits, and "
-                "might occur in ordinary text"
+                "might occur in ordinary text: use a longer one"
             )
         if isinstance(hosts, str) or not isinstance(hosts, Iterable):
             raise ConfigurationError(f"Secret: hosts={hosts!r}: pass a list, such as [{hosts!r}]")

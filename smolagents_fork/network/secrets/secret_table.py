@@ -206,7 +206,7 @@ class _BodyCheck:
                 raise SecretRefusedError(
                     entry.name,
                     f"a request to host {self._host!r} has the placeholder of secret "
-                    f"{entry.name!r}, which is for https://, to hosts={hosts}",
+                    f"{entry.name!r}, which is sent over https:// only, to hosts={hosts}",
                 )
 
     def add(self, data: bytes) -> None:

@@ -133,7 +133,7 @@ def test_answer_of_a_host_that_is_not_http_is_refused(proxied, accepting):
         with accepting.accept() as connection:
             connection.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")
             answer = received(client)
-    assert answer.startswith(b"HTTP/1.1 502 host 'api.test': ")
+    assert answer.startswith(b"HTTP/1.1 502 network proxy: host 'api.test': ")
 
 
 # -- names and addresses --
@@ -198,13 +198,13 @@ def test_inner_address_among_the_answers_is_not_dialled(proxied, accepting):
 def test_name_without_an_address_is_an_error_of_the_host(proxied):
     double = proxied("gone.test", addresses={"gone.test": socket.gaierror(-2, "not known")})
     answer = double.ask(b"CONNECT gone.test:443 HTTP/1.0\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 502 host 'gone.test' has no address: ")
+    assert answer.startswith(b"HTTP/1.1 502 network proxy: host 'gone.test' has no address: ")
 
 
 def test_closed_port_is_an_error_of_the_host(proxied):
     double = proxied(AllowedHost("api.test:1", private=True))
     answer = double.ask(b"CONNECT api.test:1 HTTP/1.0\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 502 host 'api.test', port 1: ")
+    assert answer.startswith(b"HTTP/1.1 502 network proxy: host 'api.test', port 1: ")
     assert eventually(lambda: [event[1] for event in double.events] == ["begin", "end"])
 
 
@@ -355,7 +355,9 @@ def test_slow_lookup_ends(proxied, slow_address):
         "slow.test", limits=ProxyLimits(connect_seconds=0.2), addresses={"slow.test": slow_address}
     )
     answer = double.ask(b"CONNECT slow.test:443 HTTP/1.0\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 504 the name of host 'slow.test' was not resolved in time")
+    assert answer.startswith(
+        b"HTTP/1.1 504 network proxy: the name of host 'slow.test' was not resolved in time"
+    )
 
 
 def test_slow_lookups_of_one_sandbox_leave_others_alone(proxied, plain, slow_address):

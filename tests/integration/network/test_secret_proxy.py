@@ -261,7 +261,7 @@ MISPLACED = {
 @pytest.mark.parametrize("place", MISPLACED)
 def test_placeholder_for_another_host_is_refused(sandbox, place):
     answer = sandbox.ask(MISPLACED[place])
-    message = "a request to host 'api.test' has the placeholder of secret 'OTHER', which is for"
+    message = "a request to host 'api.test' has the placeholder of secret 'OTHER', which is"
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert message.encode() in answer
     assert message in sandbox.double.record.text
@@ -291,7 +291,7 @@ def test_placeholder_in_plain_http_is_refused(sandbox, proxied, plain, name):
     address = f"http://api.test:{plain.port}/"
     answer = requests.get(address, headers={"X": value}, proxies=proxies, timeout=30)
     assert answer.status_code == 403
-    assert "which is for https://" in answer.reason
+    assert "which is sent over https:// only, to hosts=" in answer.reason
     answer = requests.post(address, data=f"a{value}", proxies=proxies, timeout=30)
     assert answer.status_code == 403
     assert requests.get(address, proxies=proxies, timeout=30).ok
@@ -368,7 +368,9 @@ def test_certificate_that_the_host_does_not_trust_is_refused(answer_of, secure, 
     monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
     monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
     answer = answer_of("api.test", secure)
-    assert answer.startswith(b"HTTP/1.1 502 host 'api.test': its certificate is not valid here: ")
+    assert answer.startswith(
+        b"HTTP/1.1 502 network proxy: host 'api.test': its certificate is not valid here: "
+    )
     assert secure.requests == []
 
 
@@ -379,7 +381,9 @@ def test_certificate_of_another_name_is_refused(answer_of, secure, trusted, monk
 
 
 def test_host_without_tls_is_refused(answer_of, plain):
-    assert answer_of("api.test", plain).startswith(b"HTTP/1.1 502 host 'api.test': no TLS: ")
+    assert answer_of("api.test", plain).startswith(
+        b"HTTP/1.1 502 network proxy: host 'api.test': no TLS: "
+    )
 
 
 def is_trusted(authority, host, tmp_path) -> bool:
