@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..errors import ExecutorStartError, SandboxDiedError
 from ..folders.file_store import FileStore
 from ..guest.frames import Kind
-from ..guest.relayed_guest import RelayedGuest
 from ..process.child_places import ChildRequest
 from ..results import ExecutorStats
 from .plain_data import Reservation
+from .relayed_guest import RelayedGuest
 from .remote_sandbox import RemoteSandbox
 from .supervisors import Cluster
 

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import Any, Protocol
+from typing import Any
 
 from ..codec import decode
 from ..deadline import Deadline
 from ..errors import DecodeError, ProtocolError, SandboxDiedError
+from ..guest.frame_stream import FrameStream
+from ..guest.frames import Frame, Kind, of_relay
+from ..guest.guest_process import GuestProcess
 from ..system.forks import forget, keep_open
-from .frame_stream import FrameStream
-from .frames import Frame, Kind, of_relay
-from .guest_process import GuestProcess
+from .remote_sandbox import RemoteSandbox
 
-__all__ = ["RelayedGuest", "RelayedSandbox"]
-
-
-class RelayedSandbox(Protocol):
-    """Sandbox of a guest on another machine; ``str()`` names it for messages."""
-
-    @property
-    def lost(self) -> str:
-        """Reason for which its machine was given up; empty while it was not."""
-
-    def why_lost(self) -> str:
-        """Return :attr:`lost`, which may come a moment after the end of a stream."""
-
-    def record_call(self, seconds: float) -> None:
-        """Record the time of a run of code; never waits or raises."""
+__all__ = ["RelayedGuest"]
 
 
 class RelayedGuest(GuestProcess):
@@ -42,7 +29,7 @@ class RelayedGuest(GuestProcess):
     late_seconds = 1.0
 
     def __init__(
-        self, sandbox: RelayedSandbox, pid: Any, stream: socket.socket, kinds: dict[Kind, int]
+        self, sandbox: RemoteSandbox, pid: Any, stream: socket.socket, kinds: dict[Kind, int]
     ) -> None:
         if type(pid) is not int:
             stream.close()
@@ -116,7 +103,7 @@ class RelayedGuest(GuestProcess):
         return self._death
 
     def record_call(self, seconds: float) -> None:
-        """Record the time of a run; see :meth:`RelayedSandbox.record_call`."""
+        """Record the time of a run; see :meth:`RemoteSandbox.record_call`."""
         self._sandbox.record_call(seconds)
 
     def interrupt(self, run: int) -> None:
