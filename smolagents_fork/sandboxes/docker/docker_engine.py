@@ -120,7 +120,7 @@ class DockerEngine:
             note: Function called with a line for the user's log.
 
         Raises:
-            EngineUnavailableError: docker-py is missing, or the engine does not answer.
+            EngineUnavailableError: the engine does not answer.
             ConfigurationError: a requested port could not be reached from here.
         """
         return DockerProvisioner(options, address=self.address)

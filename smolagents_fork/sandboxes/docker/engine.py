@@ -58,17 +58,12 @@ def connect(
         timeout: seconds one API call may take. The first ping has three seconds in any case.
 
     Raises:
-        EngineUnavailableError: docker-py is missing, the engine does not answer, or the user may
-            not use it.
+        EngineUnavailableError: the engine does not answer, or the user may not use it.
         ConfigurationError: the address or the Docker configuration is not one.
     """
-    try:
-        import docker
-        import requests
-    except ModuleNotFoundError:
-        raise EngineUnavailableError(
-            "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
-        ) from None
+    import docker
+    import requests
+
     address = EngineAddress.of() if address is None else address
     _check_url(address)
     client = _make_client(address, _ANY_VERSION, timeout)
