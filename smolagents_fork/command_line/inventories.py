@@ -29,11 +29,10 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 def find_cluster() -> str:
     """Return what names a cluster of Kubernetes to this process; empty without one."""
-    named = os.environ.get("KUBECONFIG", "")
-    paths = [Path(part) for part in named.split(os.pathsep) if part]
-    for path in paths or [Path.home() / ".kube" / "config"]:
+    named = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    for path in map(os.path.expanduser, filter(None, named.split(os.pathsep))):
         if os.access(path, os.R_OK):
-            return str(path)
+            return path
     return "the service account of this pod" if _ACCOUNT.is_file() else ""
 
 

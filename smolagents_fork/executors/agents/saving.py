@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +193,7 @@ def with_saved_executor(
     return merged
 
 
-def _check_class(reference: str, allowed: Iterable[type]) -> Any:
+def _check_class(reference: str, allowed: Collection[type]) -> Any:
     if isinstance(allowed, type) or not all(isinstance(cls, type) for cls in allowed):
         raise ConfigurationTypeError(f"{ALLOWED}={allowed!r}: pass a list of classes")
     by_name = {_reference(cls): cls for cls in allowed}

@@ -203,6 +203,8 @@ def test_cluster_says_what_is_missing(command, tmp_path):
 def test_kubeconfig_that_is_there(command, tmp_path):
     config = tmp_path / "config"
     config.write_text("apiVersion: v1\n")
-    environment = {"KUBECONFIG": str(config)}
-    ended = command("doctor", "kubernetes", "--json", environment=environment)
-    assert ended.checks("kubernetes")["kubeconfig"]["found"] == str(config)
+    # The client of Kubernetes expands "~" in it, too.
+    for named in (str(config), f"{tmp_path}/none{os.pathsep}~/config"):
+        environment = {"KUBECONFIG": named, "HOME": str(tmp_path)}
+        ended = command("doctor", "kubernetes", "--json", environment=environment)
+        assert ended.checks("kubernetes")["kubeconfig"]["found"] == str(config)
