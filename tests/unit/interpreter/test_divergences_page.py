@@ -169,6 +169,9 @@ ROWS_OF_UPSTREAM: dict[str, list[tuple[str, str] | tuple[str, str, float]]] = {
         ("sum = 3\nsum", "3"),
         ("def f():\n    tool = 3\n    return tool\nf()", "3"),
     ],
+    "an instance of a program's subclass": [
+        ("class T(str):\n    def __repr__(self): return 'own'\nT('a')", "'a'"),
+    ],
     "a `def` or `class` at": [("def f(): pass", "None"), ("class A: pass", "None")],
     "a `while`, `with` or `try`": [
         ("n = 0\nwhile n < 2:\n    n += 1", "2"),
