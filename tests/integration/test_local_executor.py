@@ -101,6 +101,16 @@ def test_errors_help(code: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_a_library_that_looks_elsewhere_for_a_file_is_explained() -> None:
+    made = executor("zipfile", files={"data.zip": b"1"})
+    advice = "\nLibraries look for files elsewhere: pass open('./data.zip', 'rb') to them"
+    for name, text in (("./data.zip", advice), ("other.zip", "")):
+        with pytest.raises(upstream.InterpreterError) as caught:
+            made(f"import zipfile\nzipfile.ZipFile({name!r})")
+        assert str(caught.value).endswith(f"No such file or directory: {name!r}{text}")
+    made.cleanup()
+
+
 def test_evaluate_python_code_holds_what_its_documentation_says() -> None:
     def helper(x: int) -> int:
         return x + 1

@@ -57,16 +57,19 @@ globals().update({error_type.__name__: joined for error_type, joined in _JOINED.
 
 
 def as_upstreams(
-    error: InterpreterError, text_of: Callable[[BaseException], str] = class_name
+    error: InterpreterError,
+    text_of: Callable[[BaseException], str] = class_name,
+    more_advice: str = "",
 ) -> InterpreterError:
     """Return ``error`` as a class that is upstream's error too, with a passive cause.
 
     Args:
         text_of: makes the text of an exception within the limits of a call.
+        more_advice: lines that follow those of :func:`.hints.advice`.
     """
     error_type = next(error_type for error_type in type(error).__mro__ if error_type in _JOINED)
     message = encodable(exact_text(str(error)))
-    help_ = advice(message)
+    help_ = advice(message) + more_advice
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
     message += help_

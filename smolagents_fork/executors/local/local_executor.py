@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import copy
 import importlib
+import os
 import threading
 import types
 import weakref
@@ -26,6 +27,7 @@ from ...distributions.import_names import import_names, missing_packages
 from ...errors import (
     AuditError,
     ConfigurationError,
+    ExecutorError,
     ForkError,
     InterpreterError,
     ProgramFailedError,
@@ -482,8 +484,19 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self.displays = tuple(shown.displays)
         if not isinstance(failed, InterpreterError):
             raise failed
-        failure = as_upstreams(failed, self._format_output)
+        failure = as_upstreams(failed, self._format_output, self._file_advice(failed.__cause__))
         raise failure from failure.__cause__
+
+    def _file_advice(self, cause: BaseException | None) -> str:
+        """Say how a library gets a file of ``files=``, which only the code's ``open()`` finds."""
+        path = cause.filename if type(cause) is FileNotFoundError else None
+        if type(path) is not str or not self._given_files.wanted:
+            return ""
+        with contextlib.suppress(ExecutorError, OSError):
+            files = self._files.folder().list_files(".")
+            if any(file.path == os.path.normpath(path) for file in files):
+                return f"\nLibraries look for files elsewhere: pass open({path!r}, 'rb') to them"
+        return ""
 
     def _own(self, tools: Mapping[str, Any]) -> dict[str, Any]:
         """Return tools as programs call them: asked about and recorded, where that is wanted."""
