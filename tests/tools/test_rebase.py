@@ -351,6 +351,17 @@ def test_failed_contract_leaves_upstreams_own_tests_to_decide(rebase, monkeypatc
     assert f"| tests that failed and then passed alone | {unstable} |" in said
 
 
+def test_check_of_a_release_that_takes_the_series_changes_nothing(rebase):
+    rebase.publish("9.1.0", tiny_tree("9.1.0"))
+    before = snapshot(rebase.project)
+    status, said = rebase("check")
+    assert status == 0, said
+    assert "The series is on 9.1.0" in (rebase.project.reports / "rebase-check.md").read_text()
+    assert "The checkout has not changed" in said
+    assert "git restore" not in said
+    assert snapshot(rebase.project) == before
+
+
 def test_result_that_cannot_be_built_says_why(rebase):
     tree = tiny_tree("9.1.0")
     tree["smolagents/__init__.py"] = tree["smolagents/__init__.py"].replace(b"= ", b"= str()+")
@@ -395,6 +406,7 @@ def test_check_tells_of_a_conflict_and_of_its_own_failure(rebase, tmp_path):
     assert "patches/close-twice.patch does not fit upstream 9.1.0" in said
     assert snapshot(rebase.project) == before
     assert not rebase.folder.path.exists()
+    assert f"make rebase-upstream does that. The report is {report}\n" in said
     status, said = rebase("check", "--to", "9.7.0", "--report", str(report))
     assert status == 2
     assert "**The check itself failed**" in said

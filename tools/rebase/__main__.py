@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from buildsys import lock as lockfile
@@ -24,18 +25,13 @@ from tools.upstream.fetch import released_versions
 __all__ = ["main"]
 
 _UNTOUCHED = "patches/, upstream.lock, the version and CHANGELOG.md are untouched."
-_CHECK_FAILED = """\
-# Rebase check
-
-**The check itself failed**, so nothing is known.
-
-```
-{}
-```
-"""
+_CHECK_FAILED = "# Rebase check\n\n**The check itself failed**:\n\n```\n%s\n```\n"
+_CHECK_ENDED = "The checkout has not changed: make rebase-upstream does that. The report is"
 
 
-def start(project: Project, options: argparse.Namespace) -> int:
+def start(
+    project: Project, options: argparse.Namespace, say: Callable[[str], object] = print
+) -> int:
     """Put the series on a newer release: replay, build, test, and only then write."""
     folder = Folder(project)
     if folder.plan_file.exists():
@@ -47,7 +43,7 @@ def start(project: Project, options: argparse.Namespace) -> int:
     old = lockfile.load(project.lock).version
     versions = path_of_versions(old, options.to, released_versions())
     if versions == [old]:
-        print(f"the series is on smolagents {old} already; nothing to do")
+        say(f"the series is on smolagents {old} already; nothing to do")
         return 0
     folder.remove()  # what a start that was killed has left
     date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
@@ -55,27 +51,31 @@ def start(project: Project, options: argparse.Namespace) -> int:
     plan = Plan(date, folder_digest(project), versions, *flags)
     folder.save(plan)
     print(f"from smolagents {old} to {plan.new}: {', '.join(versions)}", flush=True)
-    return _go_on(folder, plan)
+    return _go_on(folder, plan, say)
 
 
 def go_on(project: Project, _: argparse.Namespace) -> int:
     """Go on after a conflict, a refused result or an interruption."""
     folder = Folder(project)
-    return _go_on(folder, folder.load())
+    return _go_on(folder, folder.load(), print)
 
 
-def _go_on(folder: Folder, plan: Plan) -> int:
-    """Do what is left: replay, try out, write; returns 1 when it needs a person."""
+def _go_on(folder: Folder, plan: Plan, say: Callable[[str], object]) -> int:
+    """Do what is left: replay, try out, write; returns 1 when it needs a person.
+
+    Args:
+        say: is told the outcome and what to do next.
+    """
     _refuse_changed_series(folder.project, plan)
     if (stop := advance(folder, plan)) is not None:
         folder.report.write_text(report_text(folder, plan, stop), "utf-8")
-        print(f"{stop_text(stop)}\nTo give up: make rebase-abort. {_UNTOUCHED}")
+        say(f"{stop_text(stop)}\nTo give up: make rebase-abort. {_UNTOUCHED}")
         return 1
     verdict = try_out(folder, plan)
     report = report_text(folder, plan, verdict)
     folder.report.write_text(report, "utf-8")
     if not verdict.is_good or verdict.result is None:
-        print(refusal_text(plan, verdict), f"To give up: make rebase-abort. {_UNTOUCHED}", sep="\n")
+        say(f"{refusal_text(plan, verdict)}\nTo give up: make rebase-abort. {_UNTOUCHED}")
         return 1
     _refuse_changed_series(folder.project, plan)  # trying out takes minutes
     kept = folder.project.reports / f"rebase-{plan.old}-to-{plan.new}.md"
@@ -83,7 +83,7 @@ def _go_on(folder: Folder, plan: Plan) -> int:
     kept.write_text(report, "utf-8")
     write_files(folder.project.root, verdict.result.files)
     folder.remove()
-    print(
+    say(
         f"{report}\npatches/, upstream.lock, the version and CHANGELOG.md are on {plan.new}; the "
         f"report is reports/{kept.name}. docs/rebase.md has the steps to the commit; git restore . "
         "takes it back."
@@ -131,12 +131,13 @@ def check(project: Project, options: argparse.Namespace) -> int:
             status, text = _check_drift(project, options)
         else:
             with scratch_copy(project) as copy:
-                status = start(copy, options)
+                # What to do next is about the copy, which does not stay.
+                status = start(copy, options, lambda _text: None)
                 text = _last_report(copy)
     except (BuildError, OSError, ToolError) as error:
-        status, text = 2, _CHECK_FAILED.format(error)
-        print(text)
+        status, text = 2, _CHECK_FAILED % error
     report.write_text(text, "utf-8")
+    print(f"{text}\n{_CHECK_ENDED} {report}")
     return status
 
 
@@ -147,7 +148,6 @@ def _check_drift(project: Project, options: argparse.Namespace) -> tuple[int, st
     upstream = str(Path(upstream).resolve()) if Path(upstream).exists() else upstream
     pulls = [pull.strip() for pull in options.pulls.split(",") if pull.strip()]
     fits, text = drift_report(project, upstream, options.to, pulls)
-    print(text)
     return 0 if fits else 1, text
 
 
