@@ -82,6 +82,7 @@ class Child(GuestProcess):
         """Have the next turns send a frame; see :class:`GuestProcess`."""
         if kind is Kind.RUN:
             self._processor.begin(self.pid)
+            self._quoted = b""
         super().put(kind, run, body)
 
     def turn(self, seconds: float) -> Frame | None:

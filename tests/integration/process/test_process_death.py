@@ -52,6 +52,7 @@ LOST = (
 def test_child_death_names_the_cause(code: str, words: str):
     with executor(SHARP, timeout_seconds=600) as ex:
         ex.send_tools({"three": lambda: 3})
+        ex("print('said in a call of before')")
         with pytest.raises(SandboxDiedError, match=words) as caught:
             ex("print('said before')\n" + code)
         assert str(caught.value).endswith(LOST)
