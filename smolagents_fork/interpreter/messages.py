@@ -190,6 +190,7 @@ def make_failure(
     own = [frame for frame in frames if frame[0] is program] or frames
     first, line = (own[0][1], own[0][2]) if own else (None, None)
     statement = _top_statement(program, first, line)
+    place = f" at line '{statement}' (line {line})" if own else ""  # a debugger's error has none
     help_ = ""
     if frames:
         inner, entry, _line = frames[-1]
@@ -203,7 +204,7 @@ def make_failure(
         except BaseException:
             help_ = ""  # without a hint the error is still told
     failure = error_type(
-        f"Code execution failed at line '{statement}' (line {line}) due to: "
+        f"Code execution failed{place} due to: "
         f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}"
         f"{read_members(error, _read_text)}{_causes(error)}"
         f"{missing_cause(error)}{_trace(frames, statement)}"

@@ -389,6 +389,11 @@ _ADVICE = (
         _NO_PROCESSES,
     ),
     (
+        re.compile(r"\b(?:EOFError|BdbQuit): ?$", re.MULTILINE),
+        "Nobody answers a program here: take a value as a variable or through a tool, and look at "
+        "values by print()",
+    ),
+    (
         re.compile(r"RuntimeError: can't start new thread$", re.MULTILINE),
         "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
         "WebAssembly has none: use a loop, or asyncio",

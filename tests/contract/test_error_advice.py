@@ -40,6 +40,10 @@ THREADS = (
     "Threads are limited by max_threads= in a process and pids_limit= in a container, and "
     "WebAssembly has none: use a loop, or asyncio"
 )
+NOBODY = (
+    "Nobody answers a program here: take a value as a variable or through a tool, and look at "
+    "values by print()"
+)
 MEMORY = "Memory is limited by memory= of a sandbox: work in smaller pieces, or raise it"
 OTHER_SYSTEM = (
     "'winreg' belongs to the standard library of another version, or of another system: the "
@@ -54,7 +58,7 @@ COMMANDS = "Commands of notebooks and shells are not Python, and are not run her
 #: Stands for the executor's own advice on a package.
 PACKAGE = "PACKAGE"
 ALL, CONFINED = ("local", "process", "docker", "wasm"), ("process", "wasm")
-EACH = (RELATIVE, NO_PROCESSES, FILES, THREADS, MEMORY, OTHER_SYSTEM, LOOPBACK, NO_NETWORK)
+EACH = (RELATIVE, NO_PROCESSES, FILES, NOBODY, THREADS, MEMORY, OTHER_SYSTEM, LOOPBACK, NO_NETWORK)
 #: Programs, what their errors advise once, and the executors in which they fail so.
 ADVICE = [
     *(
@@ -75,6 +79,8 @@ ADVICE = [
         (f"a = 1\n{command}", f"{COMMANDS}\n{PACKAGE}", ("local", *CONFINED))
         for command in ("!pip install -q lxml", "%pip install lxml", "pip install lxml")
     ),
+    ("raise EOFError", NOBODY, ALL),
+    ("import pdb\npdb.set_trace()", NOBODY, ("process", "docker")),
     ('raise RuntimeError("can\'t start new thread")', THREADS, ALL),
     ("raise MemoryError()", MEMORY, ALL),
     ("raise MemoryError('Unable to allocate 1 TiB')", MEMORY, ALL),
@@ -92,13 +98,14 @@ ADVICE = [
             "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor(1)",
         )
     ),
-    # Wasm has no such functions, and elsewhere the shell's call gives an exit code.
+    # Wasm has no others of these functions.
     *(
         (f"import os\nos.{call}", NO_PROCESSES, (name,))
         for call, name in (
             ("forkpty()", "process"),
             ("execv('/bin/true', ['true'])", "process"),
             ("posix_spawn('/bin/true', ['true'], {})", "process"),
+            ("system('true')", "process"),
             ("system('true')", "wasm"),
         )
     ),
@@ -153,6 +160,7 @@ def named(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
         "concurrent.futures",
         "multiprocessing.*",
         "os",
+        "pdb",
         "socket",
         "subprocess",
         "urllib.request",
@@ -177,6 +185,7 @@ def test_advice_on_an_error(
     given = advised.replace(PACKAGE, NOT_INSTALLED[named[0]])
     counts = {words: text.count(words) for words in (*EACH, NOT_INSTALLED[named[0]])}
     assert counts == {words: int(words in given) for words in counts}
+    assert "line ''" not in text
     # Of the network's advice only the beginning is the same everywhere.
     assert text.endswith(given) or given == NO_NETWORK
 

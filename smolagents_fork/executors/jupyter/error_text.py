@@ -44,8 +44,8 @@ def failure_text(error: Failure, advise: Callable[[str], str]) -> str:
     Args:
         advise: returns advice about the message of an error, with its type.
     """
-    text = error.traceback or error.value
     end = f"{error.name}: {error.value}"
+    text = error.traceback or error.value or end
     # An absent module that led to the error is named after the traceback.
     return text + advise(f"{end}\n{text.rpartition(end)[2]}")
 
