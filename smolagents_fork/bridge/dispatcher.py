@@ -342,7 +342,7 @@ class Dispatcher:
             _stop(target)
             return False, TimeoutError(
                 f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
-                "it goes on on the host"
+                "it keeps running on the host"
             )
 
     def _unless_interrupted(self, name: str, returned: bool, value: Any) -> tuple[bool, Any]:

@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     subparser = command(
         "gc",
         "image_commands",
-        "remove the fork's containers whose owner is gone, and images and caches nobody uses",
+        "remove the fork's containers whose owner is gone, and images that no container uses",
     )
     subparser.add_argument(
         "--dry-run", action="store_true", help="only list them, with their sizes"

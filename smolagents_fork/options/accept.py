@@ -78,9 +78,11 @@ def flag_or_none(name: str, value: Any) -> bool | None:
 def whole(least: int) -> Callable[[str, Any], int]:
     """Make a check for whole numbers of at least ``least``."""
 
+    bound = f"above {least - 1}" if least > 0 else f"of at least {least}"
+
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ConfigurationError(f"{name}={value!r}: pass a whole number above {least - 1}")
+            raise ConfigurationError(f"{name}={value!r}: pass a whole number {bound}")
         return value
 
     return check

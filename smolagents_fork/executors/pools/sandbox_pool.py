@@ -207,7 +207,9 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
                 )
         missing = missing_requirements(imports, self.additional_imports)
         if missing:
-            raise ConfigurationError(f"{', '.join(missing)}: not in the pool's additional_imports")
+            raise ConfigurationError(
+                f"{', '.join(missing)}: not in the pool's additional_imports; add them there"
+            )
         own = {name: value for name, value in values.items() if name in self._own_options}
         return dataclasses.replace(self.options, **own)
 
@@ -242,7 +244,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
             self._closed = True
             ready, self._ready = list(self._ready), deque()
             while self._queue.waiters:
-                error = ExecutorClosedError("the pool has been closed")
+                error = ExecutorClosedError("the pool has been closed; create another")
                 self._queue.waiters.popleft().give(error=error)
             self._changed.notify_all()
         for sandbox, _ in ready:
@@ -325,7 +327,7 @@ class SandboxPool(ABC, Generic[_Sandbox, _OfExecutor]):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ExecutorClosedError("the pool has been closed")
+            raise ExecutorClosedError("the pool has been closed; create another")
 
     def _report_demand(self) -> None:
         """Report to the application how many sandboxes are needed. The caller holds the lock."""

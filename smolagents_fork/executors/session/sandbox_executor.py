@@ -542,8 +542,8 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
     def _check_outside(self, action: str) -> None:
         if self._inside_own_call():
             raise ExecutorError(
-                f"{type(self).__name__}: {action} was called by a tool while the code that "
-                "called the tool waits for it; a tool or managed agent that runs code needs an "
+                f"{type(self).__name__}: {action} from a tool, while the code that called it "
+                "waits; a tool or managed agent that runs code needs an "
                 "executor of its own"
             )
 

@@ -100,8 +100,8 @@ class WasmExecutor(PooledExecutor[DenoProcess], GuestExecutor):
     def _file_store(self, action: str) -> Iterator[FileStore]:
         if self._inside_own_call():
             raise ExecutorError(
-                f"WasmExecutor: {action} was called by a tool while the code that called the "
-                "tool waits for it; the files are in the same guest, which answers after the "
+                f"WasmExecutor: {action} from a tool, while the code that called it waits; "
+                "the files are in the same guest, which answers after the "
                 "call: let the tool return the data, or exchange files after the call"
             )
         with self._turn(action):

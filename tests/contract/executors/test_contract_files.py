@@ -295,7 +295,7 @@ def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
 
     executor.send_tools({"download": download})
     if contract.differs:
-        with pytest.raises(Exception, match="code that called the tool waits"):
+        with pytest.raises(Exception, match="while the code that called it waits"):
             executor("download('tool.txt')")
         return
     assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2

@@ -138,3 +138,10 @@ def test_options_do_not_change_and_a_copy_is_checked():
         game.rounds = 5  # type: ignore[misc]
     with pytest.raises(ConfigurationError, match=r"^rounds=-1"):
         replace(game, rounds=-1)
+
+
+@pytest.mark.parametrize(("least", "bound"), [(0, "of at least 0"), (1, "above 0")])
+def test_whole_number_below_its_bound_is_refused_with_the_bound(least, bound):
+    assert accept.whole(least)("size", least) == least
+    with pytest.raises(ConfigurationError, match=f"pass a whole number {bound}$"):
+        accept.whole(least)("size", least - 1)
