@@ -205,6 +205,8 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     text = str(error)
     if "argument after ** must be a mapping" in text:
         return f"Cannot unpack non-dict value in **kwargs: {text.rsplit('not ', 1)[-1]}"
+    if "object is not callable" in text:
+        return _hidden_builtin_hint(tree, entry)
     if "object is not iterable" in text:
         for node in _nodes_at(tree, entry):
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
@@ -214,6 +216,23 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
                     return f"Cannot add non-list value {brief_text(right)} to a list."
     if "not subscriptable" in text or "indices must be" in text:
         return _index_hint(error, tree, entry)
+    return ""
+
+
+def _hidden_builtin_hint(tree: ast.Module, entry: TracebackType) -> str:
+    place = positions(entry)[2:]
+    for node in _nodes_at(tree, entry):
+        if (
+            isinstance(node, ast.Call)
+            and (node.col_offset, node.end_col_offset) == place  # others are on the same line
+            and isinstance(node.func, ast.Name)
+            and callable(getattr(builtins, node.func.id, None))
+        ):
+            name = node.func.id
+            return (
+                f"The program has given `{name}` another value: use another name for that, and "
+                f"`del {name}`"
+            )
     return ""
 
 

@@ -54,6 +54,14 @@ def test_something_near_is_suggested(code: str, words: str) -> None:
 
 
 @POSITIONS
+def test_a_builtin_that_the_program_has_replaced_is_told() -> None:
+    words = "The program has given `sum` another value: use another name for that, and `del sum`"
+    for call in ("sum([1])", "print(sum([1]))", "[sum([n]) for n in [1]]"):
+        assert words in failure(f"sum = 0\n{call}")
+    assert "another value" not in failure("x = 3\nprint(x())")
+
+
+@POSITIONS
 def test_the_brackets_that_failed_are_the_ones_explained() -> None:
     text = failure("d = {'a': {'b': 1}}\nd['a']['c']")
     assert "KeyError: 'c'. Could not index {'b': 1} with 'c'" in text
