@@ -77,6 +77,7 @@ class BlaxelExecutor(GatewayExecutor):
     """
 
     options: BlaxelArguments
+    extra = "blaxel"
 
     @taking(BlaxelArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:

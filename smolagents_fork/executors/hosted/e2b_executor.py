@@ -52,6 +52,8 @@ class E2BExecutor(GatewayExecutor):
             seconds), ``template`` and ``request_timeout``.
     """
 
+    extra = "e2b"
+
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         known = about(E2BArguments)
         check_of_executor(type(self).__name__, keywords)

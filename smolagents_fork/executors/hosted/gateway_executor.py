@@ -48,6 +48,8 @@ class GatewayExecutor(KernelExecutor):
     """An executor whose code runs in a kernel of a hosted sandbox."""
 
     options: GatewayArguments
+    #: Extra that installs the service's SDK, and name of the executor.
+    extra: ClassVar[str]
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class GatewayExecutor(KernelExecutor):
         names = arguments.additional_imports
         packages = Packages(_INSTALL_SECONDS, f"{_INSTALL_SECONDS:g} s", names)
         super().__init__(names, arguments.logger, arguments, packages)
-        self._service = GatewayService(create, weakly(self._log_error))
+        self._service = GatewayService(create, weakly(self._log_error), self.extra)
         seconds = arguments.startup_timeout_seconds
         self._kernel = KernelConnection(
             self._service,

@@ -150,21 +150,33 @@ class GatewayService:
 
     Args:
         report: takes a line about a sandbox that could not be ended.
+        extra: extra that installs the service's SDK.
     """
 
     def __init__(
         self,
         create: Callable[[Deadline], CreatedSandbox],
         report: Callable[[str], object],
+        extra: str,
     ) -> None:
-        self._create, self._report = create, report
+        self._create, self._report, self._extra = create, report, extra
         self._ending: list[threading.Thread] = []
 
     def start(self, spec: SandboxSpec) -> WebGateway:
-        """Create a sandbox, once the last has ended; its gateway may still be starting."""
+        """Create a sandbox, once the last has ended; its gateway may still be starting.
+
+        Raises:
+            ExecutorStartError: the service's SDK is not installed.
+        """
         deadline = Deadline(spec.start_seconds)
         self.wait_until_removed(deadline.at_most(_END_SECONDS))
-        created = self._create(deadline)
+        try:
+            created = self._create(deadline)
+        except ModuleNotFoundError as error:
+            raise ExecutorStartError(
+                f"executor_type={self._extra!r} needs the package {error.name}, which is not "
+                f"installed: pip install 'smolagents[{self._extra}]'"
+            ) from error
 
         def work() -> None:
             try:

@@ -53,6 +53,7 @@ class ModalExecutor(GatewayExecutor):
     """
 
     options: ModalArguments
+    extra = "modal"
 
     @taking(ModalArguments)
     def __init__(self, *arguments: Any, **keywords: Any) -> None:

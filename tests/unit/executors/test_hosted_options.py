@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 from smolagents_fork.executors.hosted import BlaxelExecutor, E2BExecutor, ModalExecutor
 from smolagents_fork.executors.hosted.blaxel_executor import megabytes_of
 
@@ -50,3 +52,12 @@ def test_options_of_other_executors_are_refused_by_name(executor, option):
     told = f"has no parameter '{option}'; ProcessExecutor and DockerExecutor have it"
     with pytest.raises(ConfigurationError, match=told):
         executor([], None, **{option: None})
+
+
+@pytest.mark.parametrize("executor", [E2BExecutor, ModalExecutor, BlaxelExecutor])
+def test_missing_sdk_is_an_error_with_the_extra(executor, monkeypatch):
+    for name in (executor.extra, "e2b_code_interpreter"):
+        monkeypatch.setitem(sys.modules, name, None)
+    words = rf"needs the package \w.*, which is not installed: pip install '.*\[{executor.extra}\]'"
+    with pytest.raises(ExecutorStartError, match=words):
+        executor([], None)
