@@ -13,7 +13,6 @@ import functools
 import logging
 import socket
 import struct
-from collections import deque
 
 from ..errors import ProtocolError
 from ..guest.frames import Body, Frame, FrameReader, Kind, of_multiplexer, pack_frame
@@ -34,6 +33,8 @@ _MOST_WAITING = 1 << 20
 _MOST_CONNECTIONS = 128
 # Pieces that are read before other connections have their turn.
 _PIECES_A_TURN = 16
+# Bytes that are sent at once.
+_SENT_AT_ONCE = 1 << 18
 
 
 class _Carried:
@@ -44,7 +45,7 @@ class _Carried:
         self.credit = WINDOW
         self.has_credit = asyncio.Event()
         #: Bytes of the sandbox that the proxy has not taken.
-        self.received: deque[bytes | bytearray] = deque()
+        self.received = bytearray()
         self.waiting = 0
         self.has_received = asyncio.Event()
         #: Whether the sandbox sends no more.
@@ -64,15 +65,14 @@ class MultiplexedConnections:
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(of_multiplexer())
-        self._unsent: deque[memoryview] = deque()
-        self._waiting = 0
+        self._unsent = bytearray()
         self._is_free = asyncio.Event()
         self._is_free.set()
         self._carried: dict[int, _Carried] = {}
         # A loop alone does not keep them.
         self._tasks: set[asyncio.Task[None]] = set()
-        # Those that are not accepted; ``None`` ends it.
-        self._arrived: asyncio.Queue[tuple[int, _Carried] | None] = asyncio.Queue()
+        # Set while one may not have been accepted, and at the end.
+        self._has_arrived = asyncio.Event()
         self._is_closed = self._is_paused = False
         stream.setblocking(False)
         self._loop.add_reader(stream.fileno(), self._read)
@@ -84,12 +84,14 @@ class MultiplexedConnections:
             EOFError: the stream has ended.
         """
         while True:
-            arrived = await self._arrived.get()
-            if arrived is None:
+            await self._has_arrived.wait()
+            if self._is_closed:
                 raise EOFError("the stream of the sandbox's connections has ended")
+            arrived = next((item for item in self._carried.items() if item[1].task is None), None)
+            if arrived is None:
+                self._has_arrived.clear()
+                continue
             number, carried = arrived
-            if self._carried.get(number) is not carried:
-                continue  # the client has gone
             try:
                 near, far = socket.socketpair()
             except OSError as error:  # this process has no descriptor left
@@ -122,7 +124,7 @@ class MultiplexedConnections:
         self._stream.close()
         for number in list(self._carried):
             self._forget(number)
-        self._arrived.put_nowait(None)
+        self._has_arrived.set()
 
     # -- frames of the sandbox --
 
@@ -169,7 +171,7 @@ class MultiplexedConnections:
             carried.waiting += len(frame.body)
             if carried.has_ended or carried.waiting > WINDOW:
                 raise ProtocolError("a connection of the sandbox exceeded its window")
-            carried.received.append(frame.body)
+            carried.received += frame.body
             carried.has_received.set()
         elif frame.kind is Kind.NO_MORE:
             carried.has_ended = True
@@ -190,8 +192,8 @@ class MultiplexedConnections:
         if len(self._carried) >= _MOST_CONNECTIONS:
             self._put(Kind.CLOSED, number)
             return
-        self._carried[number] = carried = _Carried()
-        self._arrived.put_nowait((number, carried))
+        self._carried[number] = _Carried()
+        self._has_arrived.set()
 
     def _forget(self, number: int) -> None:
         """Cut a connection."""
@@ -252,7 +254,8 @@ class MultiplexedConnections:
                     return
                 carried.has_received.clear()
                 await carried.has_received.wait()
-            piece = carried.received.popleft()
+            piece = bytes(carried.received)
+            carried.received.clear()
             writer.write(piece)
             await writer.drain()
             carried.waiting -= len(piece)
@@ -264,29 +267,23 @@ class MultiplexedConnections:
         """Have a frame sent, behind those that wait."""
         if self._is_closed:
             return
-        data = pack_frame(kind, number, body)
-        self._unsent.append(memoryview(data))
-        self._waiting += len(data)
-        if self._waiting >= _MOST_WAITING:
+        is_idle = not self._unsent
+        self._unsent += pack_frame(kind, number, body)
+        if len(self._unsent) >= _MOST_WAITING:
             self._is_free.clear()
-        if self._waiting >= 2 * _MOST_WAITING and not self._is_paused:
+        if len(self._unsent) >= 2 * _MOST_WAITING and not self._is_paused:
             # A sandbox that sends without reading is not answered without end.
             self._is_paused = True
             self._loop.remove_reader(self._stream.fileno())
-        if len(self._unsent) == 1:
+        if is_idle:
             self._write()
 
     def _write(self) -> None:
         """Send what the stream takes now."""
         try:
             while self._unsent:
-                part = self._unsent[0]
-                sent = self._stream.send(part)
-                self._waiting -= sent
-                if sent < len(part):
-                    self._unsent[0] = part[sent:]
-                else:
-                    self._unsent.popleft()
+                sent = self._stream.send(bytes(self._unsent[:_SENT_AT_ONCE]))
+                del self._unsent[:sent]
         except BlockingIOError:
             self._loop.add_writer(self._stream.fileno(), self._write)
         except OSError:
@@ -294,7 +291,7 @@ class MultiplexedConnections:
             return
         else:
             self._loop.remove_writer(self._stream.fileno())
-        if self._waiting < _MOST_WAITING:
+        if len(self._unsent) < _MOST_WAITING:
             self._is_free.set()
             if self._is_paused:
                 self._is_paused = False
