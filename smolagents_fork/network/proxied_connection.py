@@ -38,6 +38,8 @@ _REFUSAL_SECONDS = 5.0
 # Bytes in which a ClientHello must be complete. Those of today's clients have up to 2 KB.
 _MOST_HELLO_BYTES = 32 * 1024
 _MOST_RECORD = 1 << 14
+# Type of the message (RFC 8446, section 4); its length follows, in three bytes.
+_CLIENT_HELLO = 1
 # Head of a record of TLS with a part of a handshake, which is not empty.
 _RECORD_HEAD = re.compile(rb"\x16\x03.(?!\0\0)..", re.DOTALL)
 # What an extension with a server name begins with: three lengths, of all, of the list, of the name.
@@ -372,7 +374,8 @@ async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
     incoming = ssl.MemoryBIO()
     parser = context.wrap_bio(incoming, ssl.MemoryBIO(), server_side=True)
     received, message = bytearray(), bytearray()
-    while not names:
+    # Parsed once, when it is complete: a client may send it a byte at a time.
+    while len(message) < 4 or len(message) < 4 + int.from_bytes(message[1:4], "big"):
         head = await stream.read_exactly(5)
         size = int.from_bytes(head[3:], "big")
         if not _RECORD_HEAD.match(head) or size > _MOST_RECORD:
@@ -380,18 +383,17 @@ async def read_hello(stream: Stream) -> tuple[bytes, str | None]:
         record = await stream.read_exactly(size)
         received += head + record
         message += record
+        if message[0] != _CLIENT_HELLO:
+            raise HostRefusedError(_NOT_TLS)
         if len(received) > _MOST_HELLO_BYTES:
             raise HostRefusedError(f"{_NOT_TLS} of at most {_MOST_HELLO_BYTES} bytes")
-        if not _has_ascii_names(message):
-            raise HostRefusedError(f"{_NOT_TLS}: its server name is not ASCII")
-        incoming.write(head + record)
-        try:
-            parser.do_handshake()
-        except ssl.SSLWantReadError:
-            continue
-        except ssl.SSLError:
-            if not names:
-                raise HostRefusedError(_NOT_TLS) from None
+    if not _has_ascii_names(message):
+        raise HostRefusedError(f"{_NOT_TLS}: its server name is not ASCII")
+    incoming.write(received)
+    with contextlib.suppress(ssl.SSLError):
+        parser.do_handshake()
+    if not names:
+        raise HostRefusedError(_NOT_TLS)
     return bytes(received), names[0]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web_servers import client_hello
 
+from smolagents_fork.network import proxied_connection
 from smolagents_fork.network.hosts.host_policy import HostRefusedError
 from smolagents_fork.network.proxied_connection import read_hello
 
@@ -63,6 +64,27 @@ def test_message_may_come_in_several_records(size: int):
     pieces = [message[start : start + size] for start in range(0, len(message), size)]
     data = b"".join(b"\x16\x03\x01" + len(piece).to_bytes(2, "big") + piece for piece in pieces)
     assert read(data) == "api.github.com"
+
+
+def test_work_grows_with_the_length_of_the_message(monkeypatch):
+    """Zeros may begin a server name anywhere, and each record could begin the search anew."""
+    lengths: list[int] = []
+    find = proxied_connection._has_ascii_names
+
+    def count(message: bytearray) -> bool:
+        lengths.append(len(message))
+        return find(message)
+
+    monkeypatch.setattr(proxied_connection, "_has_ascii_names", count)
+    message = b"\x01" + (4000).to_bytes(3, "big") + bytes(4000)
+    with pytest.raises(HostRefusedError, match="are not a TLS ClientHello"):
+        read(b"".join(b"\x16\x03\x01\0\1" + bytes([byte]) for byte in message))
+    assert lengths == [len(message)]
+
+
+def test_other_message_of_tls_is_refused_at_its_first_byte():
+    with pytest.raises(HostRefusedError, match="are not a TLS ClientHello"):
+        read(b"\x16\x03\x01\0\1\2")
 
 
 @pytest.mark.parametrize("size", range(0, len(HELLO), 7))
