@@ -35,7 +35,8 @@ __all__ = ["Dispatcher"]
 # Number of refused calls before the sandbox is stopped. It is high enough for a program that
 # catches each error in a loop to receive it, and too low to keep the host busy.
 _PATIENCE = 100
-
+# Bits of the number that a sandbox gives a call.
+_NUMBER_BITS = 63
 
 #: Tools of one executor that may run on after they were abandoned, over all its runs.
 MOST_ABANDONED = 8
@@ -197,7 +198,7 @@ class Dispatcher:
         except CodecError as error:
             return self._refusal(None, ValueError(f"the host cannot read this call: {error}"))
         if number <= self._last_call:  # a copy: nothing is called twice
-            return self._refusal(None, ValueError(f"call {str(number)[:20]} was made before"))
+            return self._refusal(None, ValueError(f"call {number} was made before"))
         self._last_call = number
         self._calls += 1
         if self._calls > self.max_calls:
@@ -229,6 +230,8 @@ class Dispatcher:
         kinds = (type(number), type(name), type(args), type(kwargs))
         if kinds != (int, str, list, dict) or not all(type(key) is str for key in kwargs):
             raise DecodeError("call: a request needs an int, a name, a list and a dict")
+        if number.bit_length() > _NUMBER_BITS:  # it is quoted, and sent back
+            raise DecodeError(f"call: the number of a request has {_NUMBER_BITS} bits at most")
         return number, name, args, kwargs
 
     def _serve_call(

@@ -47,6 +47,8 @@ REQUESTS: dict[str, bytes] = {
     "number_float": call(number=1.0),
     "number_null": call(number=None),
     "number_huge": GOOD.replace(b'"call": 1', b'"call": 1' + b"0" * 5000),
+    "number_long": call(number={"$": "int", "v": "0x1" + "0" * 5000}),
+    "number_long_negative": call(number={"$": "int", "v": "-0x1" + "0" * 5000}),
     "number_negative": call(number=-1),
     "number_replayed": call(number=0),
     "name_list": call(name=["tool"]),
