@@ -27,6 +27,7 @@ __all__ = [
     "is_picture",
     "memory_size",
     "notebook_forms",
+    "png_of",
     "text_of",
     "with_png_mode",
 ]
@@ -279,15 +280,30 @@ def notebook_forms(display: Display) -> dict[str, Any]:
         display: Display from any executor.
     """
     if display.is_figure:
-        target = io.BytesIO()
-        with_png_mode(display.value).save(target, "PNG")
-        return {"image/png": target.getvalue(), "text/plain": f"<figure {display.value.size}>"}
+        figure: dict[str, Any] = {"text/plain": f"<figure {display.value.size}>"}
+        png = png_of(display.value)
+        return figure if png is None else {"image/png": png, **figure}
     forms = {"text/plain": limited_text(display.forms.get("text/plain", display.value))}
     page = display.forms.get("text/html")
     element = isolated_page(page) if isinstance(page, str) else None
     if element is not None:
         forms["text/html"] = element
     return forms
+
+
+def png_of(picture: Any) -> bytes | None:
+    """Return a picture as a PNG that Pillow writes anew; ``None`` if it cannot be one.
+
+    Args:
+        picture: a PIL image, which may be empty, or have a mode that Pillow does not convert, or a
+            transparency that is not of its mode.
+    """
+    target = io.BytesIO()
+    try:
+        with_png_mode(picture).save(target, "PNG")
+    except Exception:  # Pillow documents none
+        return None
+    return target.getvalue()
 
 
 def with_png_mode(picture: Any) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from pathlib import Path
 from typing import Any
 
-from ..displays import with_png_mode
+from ..displays import png_of
 from ..errors import ConfigurationError
 
 __all__ = ["FigureFolder"]
@@ -59,10 +58,11 @@ class FigureFolder:
             return None
         if self._files >= _MOST_FILES:
             raise OSError(f"one executor writes at most {_MOST_FILES} figures")
-        target = io.BytesIO()
-        # Written anew by Pillow, so that nothing of a program's bytes is on the disk.
-        with_png_mode(image).save(target, "PNG")
-        if self._bytes + target.tell() > _MOST_BYTES:
+        # Nothing of a program's bytes is on the disk.
+        png = png_of(image)
+        if png is None:
+            raise OSError("Pillow cannot write it as PNG")
+        if self._bytes + len(png) > _MOST_BYTES:
             raise OSError(f"one executor writes at most {_MOST_BYTES} bytes of figures")
         self.path.mkdir(parents=True, exist_ok=True)
         while True:
@@ -70,7 +70,7 @@ class FigureFolder:
             name = self.path / f"figure-{self._number:04}.png"
             try:
                 with open(name, "xb") as file:
-                    file.write(target.getvalue())
+                    file.write(png)
             except FileExistsError:
                 continue
             except OSError:
@@ -78,5 +78,5 @@ class FigureFolder:
                     name.unlink()
                 raise
             self._files += 1
-            self._bytes += target.tell()
+            self._bytes += len(png)
             return str(name)

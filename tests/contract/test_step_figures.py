@@ -119,6 +119,20 @@ def test_large_figures_are_made_smaller_and_few():
     assert len(agent.python_executor.displays) == 0, "the last call's"
 
 
+def test_picture_that_no_format_has_ends_no_step(tmp_path):
+    programs = [
+        f"import PIL.Image\npicture = PIL.Image.new({mode!r}, ({width}, 2))\n"
+        "picture.info['transparency'] = (1, 2, 3)\npicture"
+        for mode, width in (("L", 3), ("La", 3), ("RGB", 0))
+    ]
+    options = {"executor_type": "process", "executor_kwargs": {"figures_dir": tmp_path}}
+    with agent_of(Seeing(), *programs, "final_answer('seen')", **options) as agent:
+        assert agent.run("draw") == "seen"
+    steps = agent.memory.steps[1:4]
+    assert [(step.error, step.observations_images) for step in steps] == [(None, [])] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_model_that_fails_on_figures_gets_none():
     model = Seeing()
     model.fails_on_images = True

@@ -75,7 +75,8 @@ def _show(agent: MultiStepAgent, step: Any, displays: list[Display]) -> None:
     level = LogLevel.ERROR if failed else LogLevel.INFO
     agent.logger.log(Text(_console_text(figures)), level=level)
     images = [_for_model(figure.value) for figure in figures[-_MOST_FIGURES:]]
-    step.observations_images = [*(step.observations_images or ()), *images]
+    taken = [image for image in images if image is not None]
+    step.observations_images = [*(step.observations_images or ()), *taken]
 
 
 def _console_text(figures: list[Display]) -> str:
@@ -91,11 +92,14 @@ def _console_text(figures: list[Display]) -> str:
 
 
 def _for_model(image: Any) -> Any:
-    """Return a copy of moderate size, in a mode that every format has."""
-    copy = image.convert("RGBA" if "A" in image.getbands() else "RGB")
-    copy.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    """Return a copy of moderate size, in a mode that every format has; ``None`` if none can be."""
+    try:
+        copy = image.convert("RGBA" if "A" in image.getbands() else "RGB")
+        copy.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    except Exception:  # of a mode or a transparency that Pillow does not convert
+        return None
     copy.info = {_MARK: True}
-    return copy
+    return copy if copy.width and copy.height else None
 
 
 # -- notebooks --

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from smolagents_fork.codec import encode
-from smolagents_fork.displays import DisplayLog
+from smolagents_fork.codec import decode, encode
+from smolagents_fork.displays import DisplayLog, notebook_forms
 from smolagents_fork.errors import ConfigurationError, ProtocolError
 from smolagents_fork.executors import figures
 from smolagents_fork.executors.figures import FigureFolder
@@ -59,6 +59,32 @@ def test_figure_on_a_full_disk_leaves_no_part_of_a_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         FigureFolder(tmp_path).save(Image.new("L", (3, 2)))
     assert list(tmp_path.iterdir()) == []
+
+
+def with_transparency(mode: str, transparency: Any) -> Any:
+    image = Image.new(mode, (3, 2))
+    image.info["transparency"] = transparency
+    return image
+
+
+# Pictures that a sandbox may send.
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image.new("RGB", (0, 5)),
+        Image.new("La", (3, 2)),
+        with_transparency("L", (1, 2, 3)),
+        with_transparency("RGB", 3),
+        with_transparency("CMYK", b"\0"),
+    ],
+    ids=["empty", "mode without conversion", "L", "RGB", "CMYK"],
+)
+def test_picture_that_cannot_be_a_png_is_displayed_without_one(tmp_path, image):
+    log = DisplayLog(10**6, FigureFolder(tmp_path).save)
+    log.add({"image/png": decode(encode(image))})
+    (display,) = log.displays
+    assert (display.is_figure, display.path) == (True, None)
+    assert list(notebook_forms(display)) == ["text/plain"]
 
 
 def test_folder_that_cannot_be_made_is_an_error(tmp_path):
