@@ -36,8 +36,9 @@ _LOST_AFTER_SECONDS = 20.0
 # Longest delay of a reply after the idle message, on a connection that answers pings: the kernel
 # sends the reply before that message.
 _REPLY_SECONDS = 1.0
-# Longest time spent reading messages of earlier requests.
-_PENDING_SECONDS = 0.5
+# Longest time spent reading messages of earlier requests, and longest wait before them for a
+# connection that takes the place of a lost one: the kernel may close each at once.
+_PENDING_SECONDS, _REOPENED_SECONDS = 0.5, 30.0
 # Time limit for sending a message, besides that of its bytes.
 _SEND_SECONDS = 30.0
 # Time limit for sending an interrupt, whose thread is the user's.
@@ -169,8 +170,8 @@ class Channel:
         request = KernelRequest(Requests("", "").execute("", silent=True), Sink(), "")
         self._await_interrupts(request, stop)
         # A thread left behind by the program may print endlessly; its output is discarded.
-        deadline = Deadline(_PENDING_SECONDS)
-        while not deadline.expired():
+        deadline, limit = Deadline(_PENDING_SECONDS), Deadline(_REOPENED_SECONDS)
+        while not deadline.expired() and not limit.expired():
             lost = self._connection.lost
             try:
                 received = self._receive_now(_POLL_SECONDS if lost else 0.0)

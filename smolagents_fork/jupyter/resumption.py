@@ -31,6 +31,9 @@ __all__ = ["ResumableConnection"]
 # Messages, or bytes of them, that are received before they are acknowledged.
 _ACKNOWLEDGED_MESSAGES = 32
 _ACKNOWLEDGED_BYTES = 1 << 16
+# Bytes of messages that are kept besides the last one, and of the objects of each. The other end
+# acknowledges far fewer at a time, unless the code in the sandbox keeps it from that.
+_MOST_KEPT_BYTES, _BYTES_EACH = 64 << 20, 1024
 # Longest time of one attempt to open another connection. The pause before it doubles at each
 # attempt of the conversation: a kernel may close every connection at once.
 _ATTEMPT_SECONDS = 5.0
@@ -79,7 +82,7 @@ class ResumableConnection:
         self._closed = False
         # Messages that the other end has not acknowledged, and the number of those that it has.
         self._kept: deque[Sequence[bytes | memoryview]] = deque()
-        self._forgotten = 0
+        self._kept_bytes = self._forgotten = 0
         self._received = self._acknowledged = self._unacknowledged_bytes = 0
 
     @property
@@ -115,7 +118,7 @@ class ResumableConnection:
             connection = self._connection
             if self._ended is not None:
                 raise self._ended
-            self._kept.append(pieces)
+            self._keep(pieces)
             if connection is None:
                 return
             try:
@@ -195,12 +198,29 @@ class ResumableConnection:
         ) and connection.acknowledge(self._received):
             self._acknowledged, self._unacknowledged_bytes = self._received, 0
 
+    def _keep(self, pieces: Sequence[bytes | memoryview]) -> None:
+        """Keep a message, without which the conversation could not go on over another connection.
+
+        If more are kept than an honest end leaves unacknowledged, the oldest are forgotten.
+        """
+        with self._changed:
+            before, self._kept_bytes = self._kept_bytes, self._kept_bytes + _kept_size(pieces)
+            self._kept.append(pieces)
+            while before > _MOST_KEPT_BYTES:
+                before -= self._forget_first()
+
     def _forget(self, count: int) -> None:
         """Forget the messages that the other end has received."""
         with self._changed:
             while self._kept and self._forgotten < count:
-                self._kept.popleft()
-                self._forgotten += 1
+                self._forget_first()
+
+    def _forget_first(self) -> int:
+        """Forget the oldest message; return its size."""
+        size = _kept_size(self._kept.popleft())
+        self._kept_bytes -= size
+        self._forgotten += 1
+        return size
 
     def _end(self, error: ConnectionLost) -> None:
         with self._changed:
@@ -277,3 +297,7 @@ class ResumableConnection:
                     return True
         connection.close()
         return False
+
+
+def _kept_size(pieces: Sequence[bytes | memoryview]) -> int:
+    return _BYTES_EACH + sum(map(len, pieces))

@@ -26,30 +26,56 @@ def call(number: int, name: str, *args: Any) -> bytes:
     return encode({"call": number, "name": name, "args": list(args), "kwargs": {}})
 
 
+@dataclass
+class Conversation:
+    """Conversation that goes on over another connection after a loss, and acknowledges nothing.
+
+    Attributes:
+        received: number of the client's messages.
+        is_ending: whether each further connection ends at once.
+    """
+
+    received: int = 0
+    is_ending: bool = False
+
+
 class Gateway:
     """One connection, with a kernel that answers every request unless ``act`` does.
 
     Args:
         sock: to the client.
         act: takes the gateway, a request and its code; returns whether it has answered it.
+        conversation: that it is of; ``None`` for one that ends with it.
     """
 
     def __init__(
-        self, sock: socket.socket, act: Callable[[Gateway, wire.Message, str], bool]
+        self,
+        sock: socket.socket,
+        act: Callable[[Gateway, wire.Message, str], bool],
+        conversation: Conversation | None = None,
     ) -> None:
         self.sock = sock
         self._act = act
+        self.conversation = conversation
         self._unread = b""
 
     def serve(self) -> None:
         with self.sock, contextlib.suppress(OSError, EOFError):
-            self._head()
-            body = b'{"id":"abcd"}'
-            self.sock.sendall(
-                b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-            )
-            self.sock.sendall(switching_answer(self._head(), wire.SUBPROTOCOL_V1))
-            while True:
+            head = self._head()
+            if head.startswith(b"POST "):
+                body = (
+                    b'{"id":"abcd","serves_itself":true}' if self.conversation else b'{"id":"abcd"}'
+                )
+                self.sock.sendall(
+                    b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+                )
+                head = self._head()
+            answer = switching_answer(head, wire.SUBPROTOCOL_V1)
+            if self.conversation is not None:
+                count = b"Received-Messages: %d\r\n\r\n" % self.conversation.received
+                answer = answer.removesuffix(b"\r\n") + count
+            self.sock.sendall(answer)
+            while self.conversation is None or not self.conversation.is_ending:
                 message = self.read()
                 if message.type != "execute_request" or message.content is None:
                     continue
@@ -84,6 +110,8 @@ class Gateway:
             if first & 0xF == 9:
                 self.sock.sendall(frame(data, 0x8A))
             elif first & 0xF == 2:
+                if self.conversation is not None:
+                    self.conversation.received += 1
                 return wire.decode(data)
 
     def message(
@@ -116,15 +144,18 @@ class Gateway:
 class _Sandbox:
     """A gateway in a thread."""
 
-    def __init__(self, spec: SandboxSpec, act: Callable[..., bool]) -> None:
+    def __init__(
+        self, spec: SandboxSpec, act: Callable[..., bool], conversation: Conversation | None
+    ) -> None:
         self.id, self.spec, self.gateway_token = uuid.uuid4().hex[:12], spec, "token"
-        self._act = act
+        self._act, self._conversation = act, conversation
         self._ends: list[socket.socket] = []
 
     def open_stream(self, *, timeout: float) -> socket.socket:
         near, far = socket.socketpair()
         self._ends.append(far)
-        threading.Thread(target=Gateway(far, self._act).serve, daemon=True).start()
+        gateway = Gateway(far, self._act, self._conversation)
+        threading.Thread(target=gateway.serve, daemon=True).start()
         return near
 
     def status(self) -> SandboxStatus:
@@ -139,9 +170,10 @@ class _Sandbox:
 
 @dataclass(frozen=True)
 class HostileEngine:
-    """Sandboxes whose gateway does ``act``."""
+    """Sandboxes whose gateway does ``act``, perhaps in a conversation that can be resumed."""
 
     act: Callable[[Gateway, wire.Message, str], bool]
+    is_resumable: bool = False
     refused_options: dict[str, str] = field(default_factory=dict)
     name = "hostile"
 
@@ -155,7 +187,7 @@ class HostileEngine:
         return "image"
 
     def start(self, spec: SandboxSpec) -> Any:
-        return _Sandbox(spec, self.act)
+        return _Sandbox(spec, self.act, Conversation() if self.is_resumable else None)
 
     def ours(self) -> list[str]:
         return []

@@ -6,6 +6,7 @@ import itertools
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from websocket_frames import frame
 from smolagents_fork.errors import ExecutorError, ForkError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.executors.jupyter import connection
+from smolagents_fork.jupyter import channel, resumption
 
 # Far above what a call may take that does not hang, and below the half minute that a send had.
 AT_MOST = 20.0
@@ -48,13 +50,19 @@ def bounded(function: Callable[[], Any]) -> Any:
         assert time.monotonic() - begun < AT_MOST
 
 
-def executor_on(act: Callable[[Gateway, Any], bool], when: str = ATTACK, **keywords: Any) -> Any:
+def executor_on(
+    act: Callable[[Gateway, Any], bool],
+    when: str = ATTACK,
+    *,
+    is_resumable: bool = False,
+    **keywords: Any,
+) -> Any:
     """An executor on a gateway that does ``act`` when a request's code has ``when``."""
 
     def serve(gateway: Gateway, request: Any, code: str) -> bool:
         return when in code and act(gateway, request)
 
-    engine = HostileEngine(serve)
+    engine = HostileEngine(serve, is_resumable)
     executor = DockerExecutor(engine=engine, image="x", **{**LIMITS, **keywords})
     executor.send_tools({"large": large})
     return executor
@@ -245,6 +253,39 @@ def test_bad_frames_are_errors_of_ours(data):
         with pytest.raises(SandboxDiedError):
             bounded(lambda: executor("attack"))
         assert bounded(lambda: executor("1")).output is None
+
+
+def test_connections_that_end_at_once_hold_no_call_up(monkeypatch):
+    def end_all(gateway: Gateway, request: Any) -> bool:
+        gateway.done(request)
+        gateway.conversation.is_ending = True
+        return True
+
+    monkeypatch.setattr(channel, "_REOPENED_SECONDS", 1.0)
+    with executor_on(end_all, is_resumable=True) as executor:
+        executor("attack")
+        timer = threading.Timer(AT_MOST, executor.interrupt)
+        timer.start()
+        with pytest.raises(SandboxTimeoutError, match=r"code ran past timeout_seconds=1\.5"):
+            bounded(lambda: executor("1"))
+        timer.cancel()
+
+
+def test_answers_that_are_never_acknowledged_are_not_all_kept(monkeypatch):
+    def take_answers(gateway: Gateway, request: Any) -> bool:
+        for number in range(1, 6):
+            gateway.sock.sendall(gateway.question(request, call(number, "large")))
+            gateway.read()
+        return False
+
+    monkeypatch.setattr(resumption, "_MOST_KEPT_BYTES", 1 << 20)
+    with executor_on(take_answers, is_resumable=True, timeout_seconds=60) as executor:
+        tracemalloc.start()
+        try:
+            executor("attack")
+            assert tracemalloc.get_traced_memory()[0] < 70_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_threads_of_a_gateway_that_reads_nothing_are_released():
