@@ -163,7 +163,7 @@ class Stream(ABC):
         """Close the connection once the peer has taken what was sent."""
 
     @abstractmethod
-    async def _discard(self) -> None:
+    async def discard(self) -> None:
         """Read what the peer sends, to its end."""
 
     async def relay_to(self, other: Stream) -> None:
@@ -184,7 +184,7 @@ class Stream(ABC):
         with contextlib.suppress(OSError, asyncio.TimeoutError):
             self.end()
             # A connection that is closed with unread bytes is reset, and the peer loses the answer.
-            await asyncio.wait_for(self._discard(), seconds)
+            await asyncio.wait_for(self.discard(), seconds)
         self.close()
 
 
@@ -252,7 +252,7 @@ class SocketStream(Stream):
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
-    async def _discard(self) -> None:
+    async def discard(self) -> None:
         while await self._reader.read(CHUNK_BYTES):
             pass
 

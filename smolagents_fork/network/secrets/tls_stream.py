@@ -107,6 +107,5 @@ class TlsStream(Stream):
         self.end()
         await self._raw.finish()
 
-    async def _discard(self) -> None:
-        while await self._raw.read():
-            pass
+    async def discard(self) -> None:
+        await self._raw.discard()

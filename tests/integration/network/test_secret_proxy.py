@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import shutil
 import ssl
 import threading
@@ -227,6 +228,17 @@ def test_decompressed_bytes_count(sandbox):
     with pytest.raises(requests.exceptions.RequestException):
         sandbox.get("/bomb").content  # noqa: B018
     assert "more than max_network_bytes" in sandbox.double.record.text
+
+
+def test_body_past_the_limit_is_answered_and_fails_nothing(sandbox, caplog):
+    request = f"{POST}Content-Length: 90000000\r\n\r\n".format(self=sandbox).encode()
+    with sandbox.connect() as connection:
+        sandbox.double.record.count((1 << 30) - 100_000)
+        with contextlib.suppress(OSError):
+            connection.sendall(request + bytes(90_000_000))
+        assert received(connection).startswith(b"HTTP/1.1 403 ")
+    sandbox.double.close()
+    assert caplog.messages == []
 
 
 # -- hostile programs --
