@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import select
+import selectors
 from collections.abc import Callable
 from importlib import resources
 
@@ -77,15 +77,17 @@ def wait_until_listening(stream: ByteStream, deadline: Deadline) -> None:
         OSError: it ended, or did not say so in time.
     """
     stream.setblocking(False)
-    while True:
-        try:
-            data = stream.recv(len(LISTENING))
-        except BlockingIOError:
-            seconds = deadline.at_most(1e6)
-            if seconds <= 0:
-                raise TimeoutError("it did not listen in time") from None
-            select.select([stream], [], [], seconds)
-            continue
-        if data != LISTENING:
-            raise ConnectionError("it has ended")
-        return
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while True:
+            try:
+                data = stream.recv(len(LISTENING))
+            except BlockingIOError:
+                seconds = deadline.at_most(1e6)
+                if seconds <= 0:
+                    raise TimeoutError("it did not listen in time") from None
+                selector.select(seconds)
+                continue
+            if data != LISTENING:
+                raise ConnectionError("it has ended")
+            return

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
+import resource
 import select
 import socket
 import socketserver
 import struct
+import tracemalloc
 
 import pytest
 from background import running
 from proxy_double import ProxyDouble, listed, received, received_with, started_multiplexer
 from web_servers import serving
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.guest.frames import HEADER, Kind, pack_frame
 from smolagents_fork.sandboxes import connection_multiplexer
-from smolagents_fork.sandboxes.connection_multiplexer import WINDOW
+from smolagents_fork.sandboxes.connection_multiplexer import LISTENING, WINDOW
+from smolagents_fork.sandboxes.multiplexer_start import wait_until_listening
 
 SECONDS = 60
 LARGE = bytes(range(256)) * 20_000
@@ -103,6 +108,18 @@ def test_next_multiplexer_takes_the_port_over(proxied_echo, echo):
         assert received_with(connection, b"again") == b"again"
 
 
+def test_multiplexer_is_waited_for_whatever_number_its_stream_has():
+    number = 1500  # select(2) takes numbers below 1024
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= number:
+        pytest.skip("too few descriptors")
+    near, far = socket.socketpair()
+    with near, far, socket.socket(fileno=fcntl.fcntl(near, fcntl.F_DUPFD_CLOEXEC, number)) as high:
+        with pytest.raises(TimeoutError):
+            wait_until_listening(high, Deadline(0.1))
+        far.sendall(LISTENING)
+        wait_until_listening(high, Deadline(SECONDS))
+
+
 def test_multiplexer_ends_with_its_stream():
     process, near, port = started_multiplexer()
     with socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
@@ -170,6 +187,29 @@ def test_frames_in_single_bytes_are_taken(stream, echo):
 def test_connections_beyond_the_limit_are_closed(stream):
     stream.sendall(b"".join(pack_frame(Kind.CONNECTION, number) for number in range(1000)))
     assert pack_frame(Kind.CLOSED, 999) in received_with(stream, pack_frame(Kind.CLOSED, 999))
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        pack_frame(Kind.CONNECTION, 100) + pack_frame(Kind.CLOSED, 100),
+        pack_frame(Kind.BYTES, 39),
+    ],
+    ids=["connections that are closed", "pieces without bytes"],
+)
+def test_memory_does_not_grow_with_the_number_of_frames(stream, frames: bytes):
+    # More than are accepted at once, so that some wait.
+    stream.sendall(b"".join(pack_frame(Kind.CONNECTION, number) for number in range(40)))
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            stream.sendall(frames * 4000)
+        # One that is refused, which says that those before have been read.
+        stream.sendall(b"".join(pack_frame(Kind.CONNECTION, number) for number in range(200, 400)))
+        received_with(stream, pack_frame(Kind.CLOSED, 399))
+        assert tracemalloc.get_traced_memory()[0] < 2_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_sandbox_that_reads_no_answers_is_read_no_further(stream):
