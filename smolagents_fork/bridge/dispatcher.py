@@ -215,7 +215,10 @@ class Dispatcher:
             return encode({"call": number, "over": self._over})
         if name not in self._targets:
             return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
-        misfit = self._targets[name][0].misfit(args, kwargs)
+        spec = self._targets[name][0]
+        # Before they are shown: our stubs send no such dict.
+        args, kwargs = spec.unpacked(args, kwargs)
+        misfit = spec.misfit(args, kwargs)
         if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))
         return self._serve_call(number, name, args, kwargs, pause, len(request))

@@ -36,6 +36,7 @@ class StubSpec:
         doc: the text that ``help()`` shows.
         parameters: ``[name, kind, repr of the default or None]`` for each parameter, in order.
         unpack: whether a single positional dict contains the arguments by name.
+        inputs: names that all keys of such a dict must have.
         closed: whether the host refuses other arguments, too. A function checks its own signature.
         reserved: names of keywords that are not the tool's, but its caller's.
         final: whether calling it ends the run with its value.
@@ -46,10 +47,19 @@ class StubSpec:
     doc: str
     parameters: tuple[_Parameter, ...]
     unpack: bool = False
+    inputs: frozenset[str] = frozenset()
     closed: bool = False
     reserved: frozenset[str] = frozenset()
     final: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def unpacked(self, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments that the target gets, as ``Tool.__call__`` unpacks a dict."""
+        if self.unpack and len(args) == 1 and not kwargs and isinstance(args[0], dict):
+            by_name = args[0]
+            if all(key in self.inputs for key in by_name):
+                return [], dict(by_name)
+        return args, kwargs
 
     def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """Return why a closed signature refuses these arguments; ``None`` if it accepts them."""
@@ -124,6 +134,7 @@ def describe(name: str, target: Any) -> StubSpec:
         doc=_doc(name, target, inputs if isinstance(inputs, dict) else {}),
         parameters=parameters,
         unpack=has_forward and not isinstance(target, PipelineTool),
+        inputs=frozenset(inputs) if isinstance(inputs, dict) else frozenset(),
         closed=has_forward or is_agent,
         reserved=_keywords_of_caller(target, parameters) if has_forward else frozenset(),
         final=name == "final_answer",

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from background import acting, eventually, running
+from smolagents import tool
 
 from smolagents_fork import codec
 from smolagents_fork.bridge import CallRecord, Dispatcher
@@ -222,6 +223,37 @@ def test_exception_of_a_signal_handler_is_raised(calling_thread, method):
     assert stopped.is_set()  # the abandoned agent stops working
     assert [record.error for record in records] == ["SystemExit"]
     assert codec.decode(dispatcher.handle(request(2, "other")))["value"] == 1
+
+
+# -- approval --
+
+
+def test_call_is_shown_as_the_tool_gets_it():
+    """``Tool.__call__`` unpacks a dict, which stubs never send and hostile code may."""
+    deleted, shown = [], []
+
+    @tool
+    def delete(path: str, recursive: bool = False) -> None:
+        """Deletes a file.
+
+        Args:
+            path: its path
+            recursive: whether a folder is deleted, too
+        """
+        deleted.append((path, recursive))
+
+    def before_call(name: str, arguments: Any) -> None:
+        shown.append(arguments)
+        if arguments["recursive"]:
+            raise PermissionError("refused")
+
+    dispatcher = Dispatcher(before_call=before_call)
+    dispatcher.register({"delete": delete})
+    arguments = {"path": "/x", "recursive": True}
+    reply = decode(dispatcher.handle(request(name="delete", args=[arguments])))
+    assert (reply["error"][0], deleted, shown) == ("PermissionError", [], [arguments])
+    reply = decode(dispatcher.handle(request(2, name="delete", args=[{"other": 1}])))
+    assert (reply["value"], deleted) == (None, [({"other": 1}, False)])
 
 
 # -- limits --
