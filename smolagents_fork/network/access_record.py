@@ -68,7 +68,8 @@ class AccessRecord:
             report = self._context.copy().run
             await asyncio.to_thread(report, self._on_event, event, phase, facts)
         except Exception as error:
-            raise HostRefusedError(f"the {event} could not be recorded: {error}") from error
+            # The code reads this text, and the error may quote a path or a password of the host.
+            raise HostRefusedError(f"the {event} could not be recorded") from error
 
     def refuse(self, message: str) -> None:
         """Note a refusal."""

@@ -30,7 +30,8 @@ __all__ = ["Access", "ProxiedConnection", "ProxyLimits"]
 
 _NO_SECRETS = SecretTable({}, lambda _: None)
 
-# Characters of a reason in a status line; clients read up to 8 KB.
+# Characters of a reason, which may quote the client, in records and in a status line, of which
+# clients read up to 8 KB.
 _MOST_REASON = 1000
 _UNPRINTABLE = re.compile(r"[^ -~]")
 # Time for a client to read a refusal, in seconds.
@@ -254,6 +255,7 @@ class ProxiedConnection:
             await self._respond(403, str(error))
 
     async def _report_refusal(self, event: str, reason: str, facts: dict[str, Any]) -> None:
+        reason = reason if len(reason) <= _MOST_REASON else f"{reason[:_MOST_REASON]}..."
         self._access.record.refuse(reason)
         with contextlib.suppress(HostRefusedError):  # it is refused already
             await self._access.record.report(event, "refused", **facts, error=reason)

@@ -418,6 +418,16 @@ def test_call_moves_no_more_bytes_than_it_may(proxied, plain):
     assert answer.startswith(f"HTTP/1.1 403 {limit}\r\n".encode())
 
 
+def test_refusal_quotes_a_part_of_a_long_request(proxied, plain):
+    """Its text goes into the logs of the call, and into the record."""
+    double = proxied(listed(plain))
+    answer = double.ask(f"GET http://{'@' * 60_000}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 400 the request was refused: '@@@")
+    assert len(double.record.text) < 1100
+    ((_, phase, facts),) = double.events
+    assert (phase, len(facts["error"])) == ("refused", 1003)
+
+
 def test_hundred_streams_at_once_work(proxied, plain):
     double = proxied(listed(plain))
     answers = at_once(*[lambda: double.get(plain)] * 100)
