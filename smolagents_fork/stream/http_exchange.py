@@ -94,6 +94,9 @@ class _Connection(io.RawIOBase):
         return data
 
     def _receive(self, size: int) -> bytes:
+        # Bytes that are there need no wait, and a hostile server may send them without end.
+        if self._deadline.expired():
+            raise TimeoutError("timed out")
         self._sock.settimeout(time_left(self._deadline))
         return self._sock.recv(min(size, _PIECE_BYTES))
 
