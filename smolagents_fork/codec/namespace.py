@@ -97,6 +97,10 @@ def decode_variables(data: bytes | bytearray, max_bytes: int) -> Variables:
     fields = decode(data, path="variables", max_bytes=max_bytes + slack)
     if type(fields) is dict and fields.keys() == {"values", "left_out"}:
         values, reasons = fields["values"], fields["left_out"]
-        if type(values) is dict is type(reasons) and all(map(is_public, [*values, *reasons])):
-            return Variables(values, {name: str(why) for name, why in reasons.items()})
-    raise DecodeError("variables: expected two dicts of names, 'values' and 'left_out'")
+        if (
+            type(values) is dict is type(reasons)
+            and all(map(is_public, [*values, *reasons]))
+            and all(type(why) is str for why in reasons.values())
+        ):
+            return Variables(values, reasons)
+    raise DecodeError("variables: expected values by name in 'values', and texts in 'left_out'")

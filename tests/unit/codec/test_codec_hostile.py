@@ -36,6 +36,13 @@ def decode_or_refuse(data: bytes) -> None:
     repr(value)
 
 
+@pytest.mark.parametrize("reason", [1 << 20_000, None, ["a"]], ids=["int", "none", "list"])
+def test_reason_why_a_variable_is_missing_is_a_text(reason: Any) -> None:
+    data = codec.encode({"values": {}, "left_out": {"name": reason}})
+    with pytest.raises(DecodeError, match="texts in 'left_out'"):
+        codec.decode_variables(data, 1 << 20)
+
+
 @given(st.binary(max_size=200))
 def test_random_bytes(data: bytes) -> None:
     decode_or_refuse(data)
