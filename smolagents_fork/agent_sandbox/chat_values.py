@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from ..codec.limits import Fault, key_segment
 from ..errors import DecodeError
 from ..upstream import (
     ChatMessage,
@@ -146,17 +147,31 @@ def json_value(value: Any, name: str) -> Any:
     Raises:
         DecodeError: it has something that JSON does not have, such as a set or an array.
     """
+    try:
+        return _json_value(value)
+    except Fault as fault:
+        raise DecodeError(fault.at(name)) from None
+
+
+def _json_value(value: Any) -> Any:
+    # Only a fault has a path: the keys in it may be long, and there may be millions of values.
     if value is None or type(value) in (bool, str):
         return value
     if type(value) in (int, float):
         if not -_MOST < value < _MOST:
-            raise DecodeError(f"{name} is a number that JSON does not have, or has over 64 bits")
+            raise Fault("a number that JSON does not have, or has over 64 bits")
         return value
-    if type(value) in (list, tuple):
-        return [json_value(item, f"{name}[{number}]") for number, item in enumerate(value)]
-    if type(value) is dict and all(type(key) is str for key in value):
-        return {key: json_value(item, f"{name}[{key!r}]") for key, item in value.items()}
-    raise DecodeError(f"{name} is a {type(value).__name__}; the host's model gets types of JSON")
+    is_dict = type(value) is dict and all(type(key) is str for key in value)
+    if not is_dict and type(value) not in (list, tuple):
+        raise Fault(f"a {type(value).__name__}; the host's model gets types of JSON")
+    key: Any = None
+    result = {}
+    try:
+        for key, item in value.items() if is_dict else enumerate(value):
+            result[key] = _json_value(item)
+    except Fault as fault:
+        raise fault.under(key_segment(key))  # noqa: B904 - the same fault, with its path
+    return result if is_dict else [*result.values()]
 
 
 def _element(value: Any) -> dict[str, Any]:

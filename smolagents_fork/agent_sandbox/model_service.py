@@ -17,6 +17,7 @@ from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError
+from ..text.short_texts import brief_text
 from .chat_values import bare_message, exact, json_value, message_from_value, tool_from_value
 
 __all__ = ["ModelService"]
@@ -141,7 +142,7 @@ class ModelService:
     def _answer_of_stream(self, method: str, number: object) -> list[Any] | None:
         """Return the next piece of a stream, or nothing at its end; or end it."""
         if type(number) is not int or number not in self._streams:
-            raise _RefusedError(f"no stream of the model has the number {number!r}")
+            raise _RefusedError(f"no stream of the model has the number {brief_text(number)}")
         if method == "end_stream":
             del self._streams[number]
             return None

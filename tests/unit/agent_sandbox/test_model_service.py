@@ -88,24 +88,31 @@ def test_request_that_is_not_served_is_answered_with_the_reason(
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ({"stop_sequences": {"a"}}, "stop_sequences is a set; the host's model gets types of JSON"),
+        ({"stop_sequences": {"a"}}, "stop_sequences: a set; the host's model gets types of JSON"),
         ({"stop_sequences": "a"}, "stop_sequences is a str; expected a list"),
         ({"stop_sequences": ["a", 1]}, "stop_sequences has an item that is not text"),
-        ({"stop_sequences": np.array([1])}, "stop_sequences is a ndarray; the host's model gets"),
+        ({"stop_sequences": np.array([1])}, "stop_sequences: a ndarray; the host's model gets"),
         ({"response_format": ["a"]}, "response_format is a list; expected a dict"),
         (
             {"response_format": {"type": [{"a"}]}},
-            "response_format['type'][0] is a set; the host's model gets types of JSON",
+            "response_format['type'][0]: a set; the host's model gets types of JSON",
         ),
-        ({"arguments": {"top": b"a"}}, "arguments['top'] is a bytes; the host's model gets types"),
+        ({"arguments": {"top": b"a"}}, "arguments['top']: a bytes; the host's model gets types"),
         (
             {"tools": [{"name": "t", "description": "d", "inputs": {"a": {"type": {1}}}}]},
-            "a tool['inputs']['a']['type'] is a set; the host's model gets types of JSON",
+            "a tool['inputs']['a']['type']: a set; the host's model gets types of JSON",
         ),
     ],
 )
 def test_value_that_json_does_not_have_is_refused(entries: Any, words: str) -> None:
     check_refused(Talker(), asked(**entries), words, allowed_arguments=("top",))
+
+
+def test_path_to_a_value_has_the_beginning_of_a_long_key() -> None:
+    """A path that is made for each of a million values below would take hours."""
+    with pytest.raises(ValueError, match=r"response_format\['kkk.*\]\[3\]: a set;") as caught:
+        Sandbox(Talker()).call(asked(response_format={"k" * 100_000: [1, 2, 3, {4}]}))
+    assert len(str(caught.value)) < 200
 
 
 def test_tuples_reach_the_model_as_lists() -> None:
@@ -145,8 +152,9 @@ def test_streams_give_their_pieces_one_by_one_and_side_by_side() -> None:
     assert model.closed == 1
     assert [sandbox.next_piece(first) for _ in range(3)] == [["z"], [], []]
     sandbox.end_stream(first)
-    for number in (first, second, "1", None):
-        with pytest.raises(RuntimeError, match=f"no stream of the model has the number {number!r}"):
+    for number in (first, second, "1", None, 1 << 20_000):
+        shown = "" if number == 1 << 20_000 else repr(number)
+        with pytest.raises(RuntimeError, match=f"no stream of the model has the number {shown}"):
             sandbox.next_piece(number)
 
 
