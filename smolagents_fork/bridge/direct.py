@@ -77,7 +77,7 @@ class DirectCall:
         Raises:
             TypeError: the arguments do not match; worded as by Python, with the tool's name.
         """
-        positional, named = self._spec.unpacked(*self._bind(*args, **kwargs))
+        positional, named = self._spec.as_read(*self._bind(*args, **kwargs))
         self._spec.refuse_reserved(named)
         if self._before_call is not None:
             self._before_call(self.name, self._spec.arguments(positional, named))

@@ -217,7 +217,7 @@ class Dispatcher:
             return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
         spec = self._targets[name][0]
         # Before they are shown: our stubs send no such dict.
-        args, kwargs = spec.unpacked(args, kwargs)
+        args, kwargs = spec.as_read(args, kwargs)
         misfit = spec.misfit(args, kwargs)
         if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..codec.rpc import is_nameable, make_binder, show_default, signature_of
 from ..errors import ConfigurationError
+from ..text.short_texts import limited_text
 from ..upstream import PipelineTool
 
 __all__ = ["StubSpec", "describe", "make_callable", "offer", "parameters_of_tool"]
@@ -37,6 +38,7 @@ class StubSpec:
         parameters: ``[name, kind, repr of the default or None]`` for each parameter, in order.
         unpack: whether a single positional dict contains the arguments by name.
         inputs: names that all keys of such a dict must have.
+        is_agent: whether it is a managed agent, whose task is a text.
         closed: whether the host refuses other arguments, too. A function checks its own signature.
         reserved: names of keywords that are not the tool's, but its caller's.
         final: whether calling it ends the run with its value.
@@ -48,13 +50,21 @@ class StubSpec:
     parameters: tuple[_Parameter, ...]
     unpack: bool = False
     inputs: frozenset[str] = frozenset()
+    is_agent: bool = False
     closed: bool = False
     reserved: frozenset[str] = frozenset()
     final: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def unpacked(self, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments that the target gets, as ``Tool.__call__`` unpacks a dict."""
+    def as_read(self, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments as the target reads them.
+
+        ``Tool.__call__`` unpacks a dict. An agent puts ``str(task)`` into its prompt, whatever it
+        costs.
+        """
+        if self.is_agent:
+            by_name = {"task": _task_text(kwargs["task"])} if "task" in kwargs else {}
+            return [*map(_task_text, args[:1]), *args[1:]], {**kwargs, **by_name}
         if self.unpack and len(args) == 1 and not kwargs and isinstance(args[0], dict):
             by_name = args[0]
             if all(key in self.inputs for key in by_name):
@@ -135,11 +145,16 @@ def describe(name: str, target: Any) -> StubSpec:
         parameters=parameters,
         unpack=has_forward and not isinstance(target, PipelineTool),
         inputs=frozenset(inputs) if isinstance(inputs, dict) else frozenset(),
+        is_agent=is_agent,
         closed=has_forward or is_agent,
         reserved=_keywords_of_caller(target, parameters) if has_forward else frozenset(),
         final=name == "final_answer",
         defaults=_defaults_of(function, parameters),
     )
+
+
+def _task_text(task: Any) -> str:
+    return task if isinstance(task, str) else limited_text(task)
 
 
 def check_name(name: Any) -> None:

@@ -68,6 +68,38 @@ def lookup(word: str) -> str:
     return word
 
 
+@pytest.mark.parametrize("executor", ["local", "process"])
+def test_prompt_has_a_short_form_of_what_would_take_minutes_to_print(executor):
+    """The work of an array's text doubles with each dimension, and callers may be hostile."""
+    prompts: list[str] = []
+
+    class Reader(ScriptedModel):
+        def generate(self, messages: Any, **kwargs: Any) -> Any:
+            prompts.append(str([message.content for message in messages[1:]]))
+            return super().generate(messages, **kwargs)
+
+    helper = helper_with()
+    helper.model = Reader(*[ANSWER.replace("data", "1")] * 2)
+    manager = CodeAgent(
+        tools=[],
+        model=ScriptedModel(
+            "<code>import numpy\ndata = numpy.zeros((2,) * 20, dtype='int8')\n"
+            "helper('one', additional_args={'data': data})\nhelper(data)</code>",
+            "<code>final_answer('done')</code>",
+        ),
+        managed_agents=[helper],
+        additional_authorized_imports=["numpy"],
+        executor_type=executor,
+        verbosity_level=0,
+    )
+    with manager:
+        assert manager.run("go") == "done"
+    assert manager.memory.steps[1].error is None
+    assert "<dict, too large for its text: {'data': ndarray of shape" in prompts[0]
+    assert "<ndarray, too large for its text: ndarray of shape" in prompts[1]
+    assert max(map(len, prompts)) < 50_000
+
+
 WRONG = [
     (5, TypeError, "helper() takes additional_args as a dict of variables, not as int"),
     ({5: 5}, TypeError, "helper(): additional_args has the name 5; use text"),

@@ -6,6 +6,7 @@ The hook of patch ``managed-calls``.
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -51,15 +52,23 @@ def run_managed(agent: MultiStepAgent, task: str, arguments: Mapping[str, Any]) 
     """
     variables = arguments.get("additional_args") or {}
     _check_names(agent, variables)
+    shown = {"additional_args": _ShownVariables(variables)} if variables else {}
     with _turn(agent):
         before = {name: agent.state[name] for name in variables if name in agent.state}
         try:
-            return _with_text(agent.run(task, **arguments))
+            return _with_text(agent.run(task, **{**arguments, **shown}))
         finally:
             for name in variables:
                 agent.state.pop(name, None)
             agent.state.update(before)
             _remove(agent, [name for name in variables if name not in before])
+
+
+class _ShownVariables(dict[str, Any]):
+    """Variables whose text the prompt has; a short form where it would take too long to make."""
+
+    def __str__(self) -> str:
+        return limited_text(dict(self), sys.maxsize)
 
 
 def _with_text(result: Any) -> Any:
