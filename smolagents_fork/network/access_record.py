@@ -66,7 +66,10 @@ class AccessRecord:
         try:
             # A copy: several threads may report at once.
             report = self._context.copy().run
-            await asyncio.to_thread(report, self._on_event, event, phase, facts)
+            if threading.main_thread().is_alive():
+                await asyncio.to_thread(report, self._on_event, event, phase, facts)
+            else:  # this process ends: it has no further threads, and nothing to delay
+                report(self._on_event, event, phase, facts)
         except Exception as error:
             # The code reads this text, and the error may quote a path or a password of the host.
             raise HostRefusedError(f"the {event} could not be recorded") from error

@@ -9,7 +9,7 @@ import threading
 
 import confined_attacks
 import pytest
-from background import at_once
+from background import at_once, run_python
 from confined_attacks import masked, raw_executor
 from process_harness import NewResources, by_ordinary_user, executor
 from web_servers import LARGE, serving
@@ -277,3 +277,32 @@ def test_executors_of_several_threads_share_one_proxy(secure, trusted):
 
     assert at_once(use, use, use) == ["got /a"] * 3
     assert [one.name for one in threading.enumerate()].count("network proxy") == 1
+
+
+LEFT_OPEN = '''
+import sys
+from smolagents_fork import AllowedHost, ProcessExecutor
+
+host = f"localhost:{sys.argv[1]}"
+executor = ProcessExecutor(
+    ["os", "socket"],
+    allowed_hosts=[AllowedHost(host, private=True, plain=True)],
+    audit=sys.argv[2],
+)
+executor(f"""
+import os, socket
+port = int(os.environ["HTTP_PROXY"].rpartition(":")[2])
+connection = socket.create_connection(("127.0.0.1", port))
+connection.sendall(b"CONNECT {host} HTTP/1.1\\\\r\\\\nHost: {host}\\\\r\\\\n\\\\r\\\\n")
+connection.recv(1000)
+""")
+'''
+
+
+def test_end_of_a_connection_is_recorded_at_exit(tmp_path):
+    path = tmp_path / "audit.jsonl"
+    with serving() as server:
+        run_python(LEFT_OPEN, str(server.port), str(path))
+    lines = map(json.loads, path.read_text().splitlines())
+    phases = [line["phase"] for line in lines if line["event"] == "connection"]
+    assert phases == ["begin", "end"]
