@@ -46,6 +46,8 @@ UNFRAMED = -1
 _STREAMS = range(4)
 _HEADER = struct.Struct(">B3sL")
 _READ_BYTES = 262_144
+# Bytes that are kept of a line that has not ended: a package's code may write on without an end.
+_MOST_OF_LINE = 65_536
 # Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
 
@@ -217,6 +219,7 @@ def run_lines(
     rest = b""
     for data in read_pieces(stream, deadline=deadline):
         *lines, rest = (rest + data).split(b"\n")
+        rest = rest[-_MOST_OF_LINE:]
         for text in lines:
             _pass_on(text, line)
     _pass_on(rest, line)

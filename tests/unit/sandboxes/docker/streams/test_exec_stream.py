@@ -242,3 +242,17 @@ def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
     monkeypatch.setattr(streams, "_EXIT_SECONDS", 0.05)
     with pytest.raises(ExecutorError, match=r"has ended, and the engine .* in 0\.05 s"):
         exit_code(reporting(RUNS), "c", "e")
+
+
+def test_line_without_an_end_is_kept_in_part(monkeypatch):
+    pieces = iter([b"first\n", *[b"x" * 1_000_000] * 50, b"y\nlast"])
+    monkeypatch.setattr(streams, "exec_stream", lambda *_: None)
+    monkeypatch.setattr(streams, "read_pieces", lambda *_, **__: pieces)
+    monkeypatch.setattr(streams, "exit_code", lambda *_: 0)
+    api = SimpleNamespace(exec_create=lambda *_, **__: {"Id": "1"}, timeout=1)
+    lines: list[str] = []
+    streams.run_lines(
+        api, "name", ["program"], environment={}, deadline=Deadline(60), line=lines.append
+    )
+    assert [line[-1] for line in lines] == ["t", "y", "t"]
+    assert len(lines[1]) < 100_000
