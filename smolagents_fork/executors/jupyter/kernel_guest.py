@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -292,7 +293,8 @@ class KernelGuest:
 def _failure(error: KernelError | None) -> Failure | None:
     if error is None:
         return None
-    return Failure(error.name, error.value, _ANSI.sub("", error.traceback))
+    failure = Failure(error.name, error.value, error.traceback)
+    return dataclasses.replace(failure, traceback=_ANSI.sub("", failure.traceback))
 
 
 def _join(body: Body) -> bytes:

@@ -15,8 +15,12 @@ from ...call_output import CallOutput
 from ...deadline import Deadline
 from ...errors import SandboxDiedError
 from ...guest.frames import Body
+from ...output import truncate
 
 __all__ = ["Ask", "Call", "End", "Failure", "Guest", "GuestSource", "Request", "Task"]
+
+# Characters of each text of an exception, all of which a model may be sent.
+_MOST_CHARACTERS = 250_000
 
 
 class Task(enum.Enum):
@@ -53,6 +57,8 @@ class Request:
 class Failure:
     """Exception that ended a run or refused a request.
 
+    Texts of a guest that is as it should be are below the limit, which others are cut to.
+
     Attributes:
         name: of the exception's class.
         value: its message.
@@ -62,6 +68,11 @@ class Failure:
     name: str
     value: str
     traceback: str = ""
+
+    def __post_init__(self) -> None:
+        for attribute in ("name", "value", "traceback"):
+            text = truncate(getattr(self, attribute), _MOST_CHARACTERS)
+            object.__setattr__(self, attribute, text)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import pytest
 from background import acting
 from hostile_gateway import Gateway, HostileEngine, call, endless
 from smolagents import tool
+from smolagents.utils import AgentError
 from websocket_frames import frame
 
 from smolagents_fork.errors import ExecutorError, ForkError, SandboxDiedError, SandboxTimeoutError
@@ -253,6 +254,20 @@ def test_bad_frames_are_errors_of_ours(data):
         with pytest.raises(SandboxDiedError):
             bounded(lambda: executor("attack"))
         assert bounded(lambda: executor("1")).output is None
+
+
+def test_error_is_cut_to_what_a_model_can_be_sent():
+    def fail(gateway: Gateway, request: Any) -> bool:
+        content = {"ename": "E", "evalue": "v", "traceback": ["first", "x" * 5_000_000, "last"]}
+        gateway.sock.sendall(gateway.message("iopub", "error", content, request))
+        return False
+
+    with executor_on(fail) as executor:
+        with pytest.raises(AgentError) as caught:
+            executor("attack")
+        text = str(caught.value)
+        assert (text[:5], text[-4:]) == ("first", "last")
+        assert len(text) < 300_000
 
 
 def test_connections_that_end_at_once_hold_no_call_up(monkeypatch):
