@@ -292,7 +292,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "open('mine', 'wb').write(open(host['library'], 'rb').read())\nos.execv('mine', ['mine'])"
     ),
     "subprocess": "import subprocess\nsubprocess.run(['true'])",
-    "os.system": "nothing_from(os.system('true'))",
+    "shell": "nothing_from(LIBC.system(b'true'))",
     "posix_spawn": "os.posix_spawn('/bin/true', ['true'], {})",
     "pty": "import pty\npty.spawn('/bin/true')",
     "multiprocessing": "import multiprocessing\nmultiprocessing.Process(target=int).start()",
