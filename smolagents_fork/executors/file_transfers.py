@@ -193,7 +193,9 @@ def check_path(name: str, path: str) -> str:
         ConfigurationError: it is not text, not UTF-8, or leads out of the work folder.
     """
     if not isinstance(path, str) or not path or "\0" in path:
-        raise ConfigurationError(f"{name}: {path!r} is not a path in the sandbox: pass text")
+        raise ConfigurationError(
+            f"{name}: {path!r} is not a path in the sandbox: pass text, such as 'data.csv'"
+        )
     try:
         path.encode()
     except UnicodeEncodeError:

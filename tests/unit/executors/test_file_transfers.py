@@ -153,7 +153,7 @@ def test_given_paths_are_of_the_folder_at_that_time(tmp_path, monkeypatch) -> No
         ({"a": "missing.csv"}, "files['a']='missing.csv': there is no such file or folder"),
         ({"a": 5}, "files['a']: source is int: pass a path of this machine, or bytes"),
         ({"../a": b""}, "files['../a']: '../a' is outside the code's work folder"),
-        ({"": b""}, "files['']: '' is not a path in the sandbox: pass text"),
+        ({"": b""}, "files['']: '' is not a path in the sandbox: pass text, such as 'data.csv'"),
     ],
 )
 def test_files_that_cannot_be_given(files, words) -> None:
