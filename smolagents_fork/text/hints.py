@@ -17,6 +17,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+from ..output import truncate
 from ..standard_library import is_standard
 from .short_texts import brief_text
 
@@ -34,6 +35,9 @@ __all__ = [
 PROXY_FAILURE = "network proxy: "
 #: Limits of the comparison: characters of a name, and number of names.
 _LONGEST_NAME, _MOST_NAMES = 100, 2000
+#: Characters of a message that advice is looked for in, first and last: the work of some patterns
+#: grows with the square.
+_LONGEST_SEARCHED = 10_000
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 #: Reads the namespace of a class, which a metaclass cannot falsify.
 _NAMESPACE = type.__dict__["__dict__"].__get__
@@ -329,6 +333,7 @@ def advice(
         proxied: whether the kernel refuses connections beside a proxy as it refuses files.
         confined: whether system calls are refused, whatever they are for.
     """
+    message = truncate(message, _LONGEST_SEARCHED)
     network = network_hint(message, network_remedy, own_loopback=own_loopback, proxied=proxied)
     lines = [text for pattern, text in _ADVICE if pattern.search(message)]
     is_refused = _NOT_PERMITTED.search(message) or _DENIED.search(message)

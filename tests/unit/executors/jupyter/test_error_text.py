@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 
 import pytest
 
@@ -73,3 +74,14 @@ def test_missing_network_names_its_parameter(message):
 def test_other_errors_do_not_name_the_network():
     error = Failure("ValueError", "no network name", "Traceback\nValueError: no network name")
     assert text_of(error) == "Traceback\nValueError: no network name"
+
+
+def test_advice_about_a_long_message_takes_little_work():
+    """Hostile code chooses it, and a pattern's work for this one grows with its square."""
+    begun = time.process_time()
+    message = "OSError: x" * 25_000
+    assert text_of(Failure("E", "x", message)) == message
+    end = "ModuleNotFoundError: No module named 'absent'"
+    text = text_of(Failure("E", f"{message}\n{end}"))
+    assert "'absent' is not installed" in text
+    assert time.process_time() - begun < 10.0
