@@ -27,7 +27,7 @@ _LOOKUPS = re.compile(r"<(?=(?:link|meta|base)\b)", re.IGNORECASE)
 # The start of anything in HTML that is not text, but for the tags around a model's code.
 _MARKUP = re.compile(r"<(?!/?code>)(?=[A-Za-z/!?])")
 # A diagram can name images.
-_DIAGRAM = re.compile(r"([`~]{3,}[^\S\n]*)(?=\{?[^\S\n]*\.?mermaid)", re.IGNORECASE)
+_DIAGRAM = re.compile(r"((?<![`~])[`~]{3,}[^\S\n]*)(?=(?:\{[^\S\n]*)?\.?mermaid)", re.IGNORECASE)
 
 
 def isolated_page(page: str) -> str | None:

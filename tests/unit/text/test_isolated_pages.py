@@ -101,3 +101,10 @@ def test_large_page_is_not_shown():
 )  # fmt: skip
 def test_markdown_has_no_images_and_no_html(text, harmless):
     assert harmless_markdown(text) == harmless
+
+
+@pytest.mark.limit(60)
+@pytest.mark.parametrize("text", ["`" * 300_000, "```" + " " * 300_000], ids=["marks", "spaces"])
+def test_markdown_takes_linear_time(text):
+    """A search that began anew at each mark would take half an hour."""
+    assert harmless_markdown(text) == text
