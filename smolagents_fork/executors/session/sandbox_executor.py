@@ -34,6 +34,7 @@ from ...control.control import Control
 from ...errors import (
     ConfigurationError,
     ConfigurationTypeError,
+    EncodeError,
     ExecutorClosedError,
     ExecutorError,
     ExecutorStartError,
@@ -71,6 +72,10 @@ __all__ = ["SandboxExecutor"]
 _Self = TypeVar("_Self", bound="SandboxExecutor")
 # Takes what would go to an agent's logger where there is none.
 _logger = logging.getLogger("smolagents_fork")
+# Upstream's agent adds the arguments of a run to its state first, and sends all of it in each run.
+_KEPT_BY_AGENT = (
+    "\nAn agent keeps additional_args for its later runs: `del agent.state[NAME]` removes a value"
+)
 _LEVELS = {LogLevel.ERROR: logging.ERROR, LogLevel.DEBUG: logging.DEBUG}
 # Ids of executors whose calls surround this code: tools run in other threads, with this context.
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
@@ -458,10 +463,13 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         with self._turn("send_variables"):
             try:
                 self._bindings.set_variables(self._open_session().request, variables)
+            except EncodeError as error:
+                raise EncodeError(f"{error}{_KEPT_BY_AGENT}") from None
             except ExecutorError as error:
                 if type(error) is not ExecutorError:  # the sandbox did not answer
                     raise
-                raise ExecutorError(f"{error}{self._advice(str(error))}") from None
+                advice = self._advice(str(error))
+                raise ExecutorError(f"{error}{advice}{_KEPT_BY_AGENT}") from None
 
     def remove_variables(self, names: Sequence[str]) -> None:
         """Remove variables of the code, also from what the next sandbox gets; tools stay.

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract_declarations import behaviour
-from smolagents import FinalAnswerTool
+from scripted_model import Script
+from smolagents import CodeAgent, FinalAnswerTool
 from smolagents.agent_types import AgentImage
 
-from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.errors import EncodeError, SandboxDiedError
 
 VALUES: dict[str, Any] = {
     "none, truth, text": [None, True, False, "", "ä\x00\n🙂", "'"],
@@ -240,8 +241,15 @@ def test_values_that_cannot_travel(contract):
     ):
         with pytest.raises(Exception, match=words):
             executor(code)
-    with pytest.raises(ValueError, match=r"\['odd'\].*cannot be encoded"):
-        executor.send_variables({"odd": {"deep": [open]}})
+    agent = CodeAgent([], Script("final_answer(2)"), executor=executor, verbosity_level=0)
+    for arguments in ({"odd": {"deep": [open]}}, {}):  # the agent keeps them
+        words = (
+            r"\['odd'\].*cannot be encoded[^\n]*\n.*: `del agent\.state\[NAME\]` removes a value"
+        )
+        with pytest.raises(EncodeError, match=words):
+            agent.run("go", additional_args=arguments)
+    del agent.state["odd"]
+    assert agent.run("go") == 2
 
 
 @behaviour("Values", "A last value that cannot be encoded becomes its `repr()`.")
