@@ -21,6 +21,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ...options import accept
 from ...upstream import CodeAgent, CodeOutput, PythonExecutor
 
 __all__ = ["CodeOutput", "PythonExecutor"]
@@ -45,6 +46,21 @@ def _value(reference: str) -> Any:
     from ..registry import import_reference
 
     return import_reference(reference)
+
+
+class _CheckedImports:
+    """An agent's ``additional_authorized_imports``, checked before upstream's lines sort them."""
+
+    _NAME = "additional_authorized_imports"
+
+    def __get__(self, agent: Any, owner: type) -> Any:
+        try:
+            return self if agent is None else vars(agent)[self._NAME]
+        except KeyError:
+            raise AttributeError(self._NAME) from None
+
+    def __set__(self, agent: Any, value: Any) -> None:
+        vars(agent)[self._NAME] = list(accept.names(self._NAME, value))
 
 
 class _DeferredName:
@@ -117,6 +133,7 @@ def _hook_agent_class(agent_class: type) -> None:
     _set_default(vars(agent_class)["__init__"], "executor_type", None)
     creation = getattr(agent_class, "create_python_executor", _refuse_executor_type)
     agent_class.create_python_executor = _with_built_in(creation)  # type: ignore[attr-defined]
+    agent_class.additional_authorized_imports = _CheckedImports()  # type: ignore[attr-defined]
 
 
 def _refuse_executor_type(agent: Any) -> Any:

@@ -45,6 +45,7 @@ from ...system.free_threading import check_global_lock
 from ...text.representation import represent
 from ...text.texts import class_name, exact_text, plain_text, without_text
 from ...upstream import CodeOutput, PythonExecutor
+from ..calls import check_code
 from ..figures import FigureFolder
 from ..file_transfers import FileMethods, GivenFiles
 from .local_errors import as_upstreams, is_class_of_host
@@ -434,7 +435,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             InterpreterError: a class that is the fork's and upstream's.
             ExecutionTimeoutError: upstream's, at the time limit.
             ProgramInterruptedError: :meth:`interrupt` was called; an InterpreterError, too.
+            ConfigurationError: ``code_action`` is not text.
         """
+        check_code(code_action)
         self._take_turn()
         try:
             if self._in_call:
@@ -607,6 +610,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def send_variables(self, variables: dict[str, Any]) -> None:
         """Put ``variables`` into the state."""
         self._check_whole()
+        variables = accept.mapping("variables", variables)
         self._interpreter.send_variables(variables)
 
     def remove_variables(self, names: Sequence[str]) -> None:
@@ -630,6 +634,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
         self._check_whole()
+        tools = accept.mapping("tools", tools)
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._send_functions()
         self._sent_tools = dict(tools)

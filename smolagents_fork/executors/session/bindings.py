@@ -19,7 +19,6 @@ from ...codec.limits import RAISE_VALUE_BYTES
 from ...errors import ConfigurationError, EncodeError
 from ...guest.frames import Part
 from ...jupyter.kernel.agent import PICKLE_KEY
-from ...options import accept
 from ...upstream import get_tools_definition_code
 from ..call_options import CallOptions
 from .guest import Ask, Request, Task
@@ -81,7 +80,6 @@ class Bindings:
             ConfigurationError: a placement is invalid or names a misspelt tool, or no program can
                 call a tool of that name.
         """
-        tools = accept.mapping("tools", tools)
         self._check_placed_names(tools)
         sent = self._sent(tools)
         if "final_answer" in sent:

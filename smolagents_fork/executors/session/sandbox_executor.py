@@ -442,6 +442,7 @@ class SandboxExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # ups
         They run on the host, unless their ``tool_placement`` is ``sandbox``: then their source is
         sent and their requirements installed, as upstream does.
         """
+        tools = accept.mapping("tools", tools)
         with self._turn("send_tools"):
             session = self._open_session()
             self._install(self._bindings.register(tools))

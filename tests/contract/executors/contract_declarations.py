@@ -291,11 +291,6 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
-        ("test_arguments_of_the_wrong_type",),
-        "`send_tools` and `send_variables` raise Python's own errors, as upstream's do.",
-    ),
-    Difference(
-        ("local",),
         ("test_restart_keeps_tools_and_variables",),
         "There is no `restart()`: make a new executor.",
     ),
