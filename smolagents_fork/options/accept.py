@@ -17,6 +17,8 @@ from ..errors import ConfigurationError
 __all__ = [
     "count",
     "count_or_none",
+    "existing",
+    "existing_path_or_none",
     "flag",
     "flag_or_none",
     "function_or_none",
@@ -144,6 +146,24 @@ def path_or_none(name: str, value: Any) -> str | os.PathLike[str] | None:
         raise ConfigurationError(f"{name}={value!r}: pass a path, or None")
     path: str | os.PathLike[str] | None = value
     return path
+
+
+def existing_path_or_none(name: str, value: Any) -> str | os.PathLike[str] | None:
+    """Return the path of something on this machine, or ``None``."""
+    path = path_or_none(name, value)
+    existing(name, [] if path is None else [path])
+    return path
+
+
+def existing(name: str, paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse paths at which this machine has nothing that this process can find.
+
+    Raises:
+        ConfigurationError: names the first of them.
+    """
+    for path in paths:
+        if not os.path.exists(path):
+            raise ConfigurationError(f"{name}: {os.fspath(path)!r} does not exist on this machine")
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:

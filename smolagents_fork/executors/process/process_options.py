@@ -195,8 +195,13 @@ class ProcessArguments(ProcessOptions, Arguments):
     )
 
     def check_together(self) -> None:
-        """Refuse a list of hosts on nodes, whose connections do not reach this machine's proxy."""
+        """Refuse a list of hosts on nodes, whose connections do not reach this machine's proxy.
+
+        Only paths of this machine are looked for.
+        """
         super().check_together()
+        if self.engine is None:
+            accept.existing("readable_paths", self.readable_paths)
         if self.allowed_hosts is not None and self.engine is not None:
             raise ConfigurationError(
                 f"allowed_hosts= with engine={self.engine!r}: only children of this machine have a "

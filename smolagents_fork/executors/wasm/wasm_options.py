@@ -50,7 +50,10 @@ class SetupOptions(Options):
         form="path",
     )
     packages_dir: str | os.PathLike[str] | None = option(
-        None, "folder with wheels of Pyodide's own packages", accept.path_or_none, form="path"
+        None,
+        "folder with wheels of Pyodide's own packages",
+        accept.existing_path_or_none,
+        form="path",
     )
     cache_dir: str | os.PathLike[str] | None = option(
         None,

@@ -99,7 +99,7 @@ PROCESS = {
     "allow_unconfined": FLAG,
     "max_threads": COUNT,
     # Of which the first letter is the root of all files.
-    "readable_paths": ["/etc", Path("/etc"), 5, [5], [""]],
+    "readable_paths": ["/etc", Path("/etc"), 5, [5], [""], ["/etc", "/no/such/path"]],
 }
 WASM = {
     **SHARED,
@@ -108,7 +108,7 @@ WASM = {
     "setup_timeout_seconds": NEEDED_SECONDS,
     "deno": [5, ""],
     "pyodide_dir": [5, ""],
-    "packages_dir": [5, ""],
+    "packages_dir": [5, "", "/no/such/folder"],
     "cache_dir": [5, ""],
     "pool": [5, WasmPool, DockerPool],
     "tenant": TENANT,
@@ -212,6 +212,13 @@ def test_wrong_kind_or_value(cls, name, values):
     for value in values:
         message = refusal(cls, **{**given, name: value})
         assert message.startswith((name, "container_run_kwargs")), (value, message)
+
+
+def test_paths_of_nodes_are_not_looked_for_here():
+    options = ProcessArguments(
+        readable_paths=["/no/such/path"], engine=RayEngine("head:1", sandbox="process")
+    )
+    assert options.readable == ("/no/such/path",)
 
 
 @pytest.mark.parametrize("cls", [DockerPool, WasmPool])

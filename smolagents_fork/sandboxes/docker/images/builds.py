@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
 from ....text.redaction import without_passwords
-from ...pip_settings import ca_bytes, index_settings, secret_settings
+from ...pip_settings import index_settings, secret_settings
 from ...provisioner import STEP, Report
 from ..credential_helpers import find_missing_helpers
 from ..engine import mapped_errors, one_call_client
@@ -46,7 +46,7 @@ class Build:
         report: takes one line at a time while something is built.
         deadline: Deadline for pulling, building, and waiting for another process that builds the
             same.
-        ca_bundle: PEM file that pip trusts, as for ``ca_bytes``.
+        certificates: certificates that pip trusts; empty for its own.
         rebuild: build even if the engine has it, without what was built before.
         lines: the last lines of the image that is built now, without passwords.
     """
@@ -55,7 +55,7 @@ class Build:
     address: EngineAddress
     report: Report
     deadline: Deadline
-    ca_bundle: str | os.PathLike[str] | None = None
+    certificates: bytes = b""
     rebuild: bool = False
     lines: list[str] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ def build_dockerfile(build: Build, image_plan: ImagePlan) -> None:
             "name the packages in additional_authorized_imports to install them with it"
         )
         del settings[variable]
-    context = archive_files({**image_plan.files, "ca.pem": ca_bytes(build.ca_bundle)})
+    context = archive_files({**image_plan.files, "ca.pem": build.certificates})
 
     def start(api: APIClient) -> Any:
         return api.build(

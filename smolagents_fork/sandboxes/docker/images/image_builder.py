@@ -14,6 +14,7 @@ from ....errors import (
     ImageBuildError,
 )
 from ....folders.user_folder import locked_file, user_folder
+from ...pip_settings import ca_bytes
 from ...provisioner import BUILT, STEP, ImageSpec, Report
 from ..engine import image_id, inspect_image, mapped_errors
 from ..engine_address import EngineAddress
@@ -42,9 +43,11 @@ def prepare_image(
     Raises:
         ImageBuildError: a build failed, or the time ran out.
         ExecutorStartError: an image to use as it is does not exist.
-        ConfigurationError: an entry is not a requirement, or a name is not a reference.
+        ConfigurationError: an entry is not a requirement, a name is not a reference, or
+            ``ca_bundle`` cannot be read.
     """
     image, name = spec.image, spec.image_name
+    certificates = ca_bytes(spec.ca_bundle)  # not only when something is built
     for option, text in (("image", image), ("base_image", spec.base_image)):
         if text:
             # Before it is part of an address of the engine's.
@@ -70,7 +73,7 @@ def prepare_image(
             "executors rely on; pass another name"
         )
     deadline = Deadline(spec.build_timeout_seconds)
-    _ensure(Build(client, address, report, deadline, spec.ca_bundle, rebuild), image_plan)
+    _ensure(Build(client, address, report, deadline, certificates, rebuild), image_plan)
     if reference is not None and image is None:
         with mapped_errors("naming the image", image_name=name):
             client.api.tag(image_plan.tag, reference.repository, reference.version)

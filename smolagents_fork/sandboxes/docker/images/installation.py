@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import ExecutorError, ImageBuildError
 from ....system.forks import disconnect_in_child
 from ...containers.listed_entries import read_entries
-from ...pip_settings import ca_bytes, index_settings
+from ...pip_settings import index_settings
 from ...provisioner import STEP
 from ...removals import Removals
 from ..engine import (
@@ -78,8 +78,7 @@ def install(build: Build, image_plan: ImagePlan, start: str) -> None:
         ImageBuildError: the script failed, or the deadline passed.
         ExecutorStartError: the engine refuses the container.
     """
-    client, deadline = build.client, build.deadline
-    certificates = ca_bytes(build.ca_bundle)
+    client, deadline, certificates = build.client, build.deadline, build.certificates
     files = {**image_plan.files, **({"ca.pem": certificates} if certificates else {})}
     with mapped_errors("building the image", image=image_plan.tag):
         # The stub of docker-py has no types.
