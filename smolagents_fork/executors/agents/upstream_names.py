@@ -21,7 +21,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ...options import accept
 from ...upstream import CodeAgent, CodeOutput, PythonExecutor
 
 __all__ = ["CodeOutput", "PythonExecutor"]
@@ -60,6 +59,8 @@ class _CheckedImports:
             raise AttributeError(self._NAME) from None
 
     def __set__(self, agent: Any, value: Any) -> None:
+        from ...options import accept
+
         vars(agent)[self._NAME] = list(accept.names(self._NAME, value))
 
 
