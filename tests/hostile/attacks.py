@@ -388,7 +388,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "descriptors": {
     "open files of the host": (
         "reached = 'nothing'\nfor number in range(4096):\n    try:\n"
-        "        if os.fstat(number).st_ino in host['inodes']: reached = number\n"
+        "        file = os.fstat(number)\n"
+        "        if [file.st_dev, file.st_ino] in host['files']: reached = number\n"
         "    except OSError:\n        pass\nreached"
     ),
     "folder through a descriptor": (

@@ -89,7 +89,7 @@ class HostWatch:
             "file": str(self.file),
             "library": json.__file__,
             "home": os.path.expanduser("~"),
-            "inodes": [os.fstat(self.inherited).st_ino],
+            "files": [_identity(self.inherited)],
             "stream": str(self.tree / "socket"),
             "datagram": str(self.tree / "datagram"),
             "abstract": self.marker,
@@ -211,6 +211,12 @@ def open_things() -> dict[str, int]:
         "descriptors": len(os.listdir("/proc/self/fd")),
         "children": len(_lines(f"/proc/self/task/{os.getpid()}/children")[0].split()),
     }
+
+
+def _identity(number: int) -> list[int]:
+    # The numbers of a pipe and of a file of a disk may be equal.
+    file = os.fstat(number)
+    return [file.st_dev, file.st_ino]
 
 
 def _accepts(one: socket.socket) -> bool:
