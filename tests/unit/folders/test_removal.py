@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -99,11 +100,7 @@ def test_folder_that_is_moved_meanwhile_leads_nowhere_else(
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs root")
-def test_user_without_rights_removes_read_only_folders(tmp_path: Path) -> None:
-    top = tmp_path / "top"
-    for path in (tmp_path, *tmp_path.parents):
-        if path not in (Path("/tmp"), Path("/")):
-            path.chmod(0o777)
+def test_user_without_rights_removes_read_only_folders() -> None:
     code = (
         "import os, sys\n"
         "from smolagents_fork.folders import removal\n"
@@ -118,7 +115,10 @@ def test_user_without_rights_removes_read_only_folders(tmp_path: Path) -> None:
         "        remove(sys.argv[1])\n"
         "        assert os.listdir(os.path.dirname(sys.argv[1])) == [], oct(mode)\n"
     )
-    run_python(code, str(top))
+    # The folder above those of pytest is for its user only, and every run of pytest sees to that.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        run_python(code, f"{folder}/top")
 
 
 def test_links_are_not_followed_and_permissions_are_changed(tmp_path: Path) -> None:
