@@ -44,19 +44,6 @@ def test_a_text_that_is_no_entry_is_refused_by_the_agent(model):
         agent_of(model, ["numpy @ file:///x"])
 
 
-@pytest.mark.parametrize(
-    ("imports", "words"),
-    [
-        ([3], r"additional_authorized_imports: 3 is not a name: pass text"),
-        (5, r"additional_authorized_imports=5: pass a list"),
-        ("numpy", r"additional_authorized_imports='numpy': pass a list, such as \['numpy'\]"),
-    ],
-)
-def test_what_is_no_list_of_names_is_refused_by_the_agent(model, imports, words):
-    with pytest.raises(ConfigurationError, match=f"^{words}$"):
-        agent_of(model, imports)
-
-
 def test_a_plain_list_is_upstreams(model):
     agent = agent_of(model, ["numpy.*", "json", "math"])
     assert {"numpy.*", "json", "math"} <= set(agent.authorized_imports)

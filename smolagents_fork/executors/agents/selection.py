@@ -77,7 +77,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
 
 def _name_modules(agent: CodeAgent) -> None:
     """Give the prompt names that can be imported: ``sklearn`` for ``scikit-learn>=1.5``."""
-    imports = agent.additional_authorized_imports
+    imports = accept.names("additional_authorized_imports", agent.additional_authorized_imports)
     base = set(agent.authorized_imports) - set(imports)
     agent.authorized_imports = sorted({*base, *import_names(imports)})
 

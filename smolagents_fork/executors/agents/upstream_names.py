@@ -47,23 +47,6 @@ def _value(reference: str) -> Any:
     return import_reference(reference)
 
 
-class _CheckedImports:
-    """An agent's ``additional_authorized_imports``, checked before upstream's lines sort them."""
-
-    _NAME = "additional_authorized_imports"
-
-    def __get__(self, agent: Any, owner: type) -> Any:
-        try:
-            return self if agent is None else vars(agent)[self._NAME]
-        except KeyError:
-            raise AttributeError(self._NAME) from None
-
-    def __set__(self, agent: Any, value: Any) -> None:
-        from ...options import accept
-
-        vars(agent)[self._NAME] = list(accept.names(self._NAME, value))
-
-
 class _DeferredName:
     """Attribute of a module that is imported on use, until somebody assigns a value to it.
 
@@ -134,7 +117,6 @@ def _hook_agent_class(agent_class: type) -> None:
     _set_default(vars(agent_class)["__init__"], "executor_type", None)
     creation = getattr(agent_class, "create_python_executor", _refuse_executor_type)
     agent_class.create_python_executor = _with_built_in(creation)  # type: ignore[attr-defined]
-    agent_class.additional_authorized_imports = _CheckedImports()  # type: ignore[attr-defined]
 
 
 def _refuse_executor_type(agent: Any) -> Any:
