@@ -92,7 +92,7 @@ def missing_packages(entries: Iterable[str]) -> str:
         if entry.name == "*" or not entry.applies():
             continue
         if not _is_found(entry.name):
-            missing.append(entry.name if _module_exists(entry.top, None) else entry.top)
+            missing.append(entry.top)
         elif entry.versions and (message := _version_error(entry)):
             unsatisfied.append(message)
     if missing:
@@ -108,31 +108,8 @@ def missing_packages(entries: Iterable[str]) -> str:
 
 
 def _is_found(name: str) -> bool:
-    if _find_installed(name, None) is not None:
-        return True
-    top, _, inner = name.partition(".")
-    return _module_exists(top, None) and (not inner or _has_submodule(name))
-
-
-def _has_submodule(name: str) -> bool:
-    """Tell whether an installed package has a submodule; ``True`` if it cannot be imported.
-
-    Only an entry that no file explains imports its package, as :func:`_check_is_module` does.
-    """
-    if name.split(".")[0] not in sys.stdlib_module_names and _module_exists(name, None):
-        return True
-    package, _, last = name.rpartition(".")
-    try:
-        if importlib.util.find_spec(name) is not None:
-            return True
-    except ModuleNotFoundError as error:
-        # A package's own import may lack another one.
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            return True
-    except Exception:
-        return True
-    member = getattr(sys.modules.get(package), last, None)
-    return name in sys.modules or isinstance(member, ModuleType)
+    top = name.split(".")[0]
+    return _module_exists(top, None) or _find_installed(name, None) is not None
 
 
 def _version_error(entry: ImportEntry) -> str:

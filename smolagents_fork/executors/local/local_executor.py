@@ -266,8 +266,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.max_print_outputs_length = options.max_print_outputs_length or DEFAULT_PRINT_LENGTH
         self.logger = options.logger
         self.additional_authorized_imports = list(options.additional_authorized_imports)
-        names = import_names(self.additional_authorized_imports)
         self._check_authorized_imports_are_installed()
+        names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
         self.additional_functions = dict(options.additional_functions or {})
         self.timeout_seconds = options.timeout_seconds
