@@ -15,7 +15,7 @@ import secrets
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from email.message import Message
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..deadline import Deadline
 from .http_exchange import Exchangeable, request
@@ -132,6 +132,12 @@ class WebSocketFrame(NamedTuple):
     skipped: int = 0
 
 
+class Receivable(Protocol):
+    """The part of a socket that is read."""
+
+    def recv(self, size: int, /) -> bytes: ...
+
+
 class WebSocketReader:
     """Reader of messages up to a limit.
 
@@ -145,7 +151,7 @@ class WebSocketReader:
             otherwise such a message is an error.
     """
 
-    def __init__(self, sock: Exchangeable, limit: int, *, keeps_beginning: bool = False) -> None:
+    def __init__(self, sock: Receivable, limit: int, *, keeps_beginning: bool = False) -> None:
         self._sock, self._limit, self._keeps_beginning = sock, limit, keeps_beginning
         self._unread = bytearray()
         # First byte of the frame that is being read, and the number of bytes of it that are left.

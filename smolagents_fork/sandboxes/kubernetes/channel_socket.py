@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 from typing import Any
 
 from ...errors import ProtocolError
@@ -51,6 +52,25 @@ def _failure(text: bytes) -> str:
     return (message if type(message) is str else "") or text.decode("utf-8", "replace")[:500]
 
 
+class _OneRead:
+    """Source of frames that is read once for each look of a caller at its deadline.
+
+    Standard error and pings may have no end. What remains is shown by the descriptor, except for
+    bytes that TLS has decrypted already.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.is_due = False
+
+    def recv(self, size: int, /) -> bytes:
+        has_decrypted = isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
+        if not self.is_due and not has_decrypted:
+            raise BlockingIOError
+        self.is_due = False
+        return self._sock.recv(size)
+
+
 class ChannelSocket:
     """An open exec or attachment. Not for several threads at once.
 
@@ -70,7 +90,8 @@ class ChannelSocket:
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._frames = WebSocketReader(sock, _MOST_PAYLOAD)
+        self._once = _OneRead(sock)
+        self._frames = WebSocketReader(self._once, _MOST_PAYLOAD)
         self._arrived = bytearray()
         self._unsent = bytearray()
         # Bytes of the caller in a frame that is not sent completely.
@@ -86,6 +107,7 @@ class ChannelSocket:
             BlockingIOError: none have arrived.
         """
         self._flush()
+        self._once.is_due = True
         while not self._arrived:
             if self.failure is not None or self.end_reason:
                 return b""

@@ -141,3 +141,26 @@ def test_pings_whose_answers_are_not_read_end_the_stream(ends):
         if sock.end_reason:
             break
     assert sock.end_reason == "the cluster sends pings and reads no answers"
+
+
+def test_errors_without_end_do_not_keep_the_caller_from_its_deadline(ends, monkeypatch):
+    sock, theirs = ends
+    received = sock._sock.recv
+
+    class Endless:
+        """The socket, whose other end sends as fast as it is read."""
+
+        reads = 0
+
+        def recv(self, size: int) -> bytes:
+            self.reads += 1
+            assert self.reads < 100, "one call reads without end"
+            theirs.sendall(frame(b"\2" + b"e" * 1000))
+            return received(size)
+
+    endless = Endless()
+    monkeypatch.setattr(sock._once, "_sock", endless)
+    with pytest.raises(BlockingIOError):
+        sock.recv(100)
+    assert endless.reads == 1
+    assert sock.errors == b"e" * 1000
