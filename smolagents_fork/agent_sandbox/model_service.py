@@ -17,7 +17,7 @@ from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError
-from ..text.short_texts import brief_text
+from ..text.short_texts import brief_text, limited_text
 from .chat_values import bare_message, exact, json_value, message_from_value, tool_from_value
 
 __all__ = ["ModelService"]
@@ -27,6 +27,8 @@ _logger = logging.getLogger(__name__)
 _MOST_STREAMS = 32
 # Refused calls after which a program does not do what an agent does.
 _MOST_REFUSED = 1000
+# Characters of the reason of a refusal.
+_LONGEST_REASON = 1000
 #: Arguments that a program always may give, and the type of each.
 _ARGUMENTS: dict[str, type] = {"stop_sequences": list, "response_format": dict}
 
@@ -85,11 +87,9 @@ class ModelService:
             answer = self._answer(request)
             return encode({"value": answer}, path="the model's answer", max_bytes=self._max_bytes)
         except _RefusedError as error:
-            self._count_refusal(error)
-            raise RuntimeError(str(error)) from None
+            raise RuntimeError(self._count_refusal(error)) from None
         except (CodecError, ConfigurationError) as error:
-            self._count_refusal(error)
-            raise ValueError(str(error)) from None
+            raise ValueError(self._count_refusal(error)) from None
         except BaseException as error:  # of the model's own, whatever it raises
             _logger.warning("the model on the host failed", exc_info=error)
             self.last_error = error
@@ -102,13 +102,16 @@ class ModelService:
         """Drop what is still to come of streamed answers."""
         self._streams.clear()
 
-    def _count_refusal(self, error: Exception) -> None:
+    def _count_refusal(self, error: Exception) -> str:
+        """Count a refused call; return the reason, which may quote a text of the program."""
+        reason = limited_text(error, _LONGEST_REASON)
         self._refused += 1
         if self._refused > _MOST_REFUSED:
             self._end_program(
                 f"called the model on the host with more than {_MOST_REFUSED} calls that were "
-                f"refused, the last because {error}"
+                f"refused, the last because {reason}"
             )
+        return reason
 
     def _answer(self, request: bytes) -> Any:
         """Return the model's message, the number of a new stream, or the next piece of one."""

@@ -115,6 +115,16 @@ def test_path_to_a_value_has_the_beginning_of_a_long_key() -> None:
     assert len(str(caught.value)) < 200
 
 
+def test_reason_of_a_refusal_has_the_beginning_and_end_of_a_long_text() -> None:
+    sandbox = Sandbox(Talker())
+    for _ in range(1001):
+        with pytest.raises(ValueError, match=r"(?s)^a message's role is 'rrr.*one of") as caught:
+            sandbox.call(asked(messages=[{"role": "r" * 100_000}]))
+    assert len(str(caught.value)) < 1200
+    (reason,) = sandbox.ended
+    assert len(reason) < 1400
+
+
 def test_tuples_reach_the_model_as_lists() -> None:
     model = Talker()
     Sandbox(model).call(
