@@ -17,6 +17,8 @@ from .remote_sandbox import RemoteSandbox
 
 __all__ = ["RelayedGuest"]
 
+_LARGEST_PID = (1 << 31) - 1
+
 
 class RelayedGuest(GuestProcess):
     """A guest on another machine, whose frames come through a stream; see :class:`GuestProcess`.
@@ -31,7 +33,7 @@ class RelayedGuest(GuestProcess):
     def __init__(
         self, sandbox: RemoteSandbox, pid: Any, stream: socket.socket, kinds: dict[Kind, int]
     ) -> None:
-        if type(pid) is not int:
+        if type(pid) is not int or not 0 < pid <= _LARGEST_PID:  # messages quote it
             stream.close()
             raise ProtocolError(f"{sandbox}: a child has a process number")
         self.pid = pid

@@ -20,6 +20,7 @@ from ..errors import (
 from ..results import ExecutorStats, FileInfo
 from ..system.closing import close_on_error
 from ..system.forks import Owner, disconnect_in_child
+from ..text.short_texts import brief_text
 from .node_link import answer_of, connect
 from .placer_process import PlacerProcess
 from .plain_data import Reservation, SupervisorPlace, check_files, check_stats
@@ -251,7 +252,7 @@ class RemoteSandbox:
         ) as connection:
             size = answer_of(connection, _FILE_SECONDS)
             if type(size) is not int or not 0 <= size <= max_bytes:
-                raise ProtocolError(f"a file of {size!r} bytes, of at most {max_bytes}")
+                raise ProtocolError(f"a file of {brief_text(size)} bytes, of at most {max_bytes}")
             connection.settimeout(_STALLED_SECONDS)
             data = bytearray()
             while len(data) < size:

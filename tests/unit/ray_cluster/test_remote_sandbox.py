@@ -13,11 +13,12 @@ import pytest
 from doubled_placer import DoubledPlacer, Node, cluster_of
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
-from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork.errors import ExecutorError, ProtocolError, SandboxDiedError
 from smolagents_fork.process.child_places import ChildRequest
 from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.ray_cluster import remote_sandbox
 from smolagents_fork.ray_cluster.plain_data import Reservation
+from smolagents_fork.ray_cluster.relayed_guest import RelayedGuest
 from smolagents_fork.ray_cluster.remote_sandbox import RemoteSandbox
 
 SECONDS = 60.0
@@ -59,6 +60,17 @@ def test_files_pass_and_their_errors_are_those_of_the_node(sandbox: RemoteSandbo
         sandbox.write_file("c", iter([b"short"]), 10)
     with pytest.raises(ExecutorError, match=r"of tenant acme: No such file"):
         sandbox.read_file("c", 10)
+
+
+def test_numbers_of_a_node_that_have_thousands_of_digits_are_refused(
+    sandbox: RemoteSandbox, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(remote_sandbox, "answer_of", lambda *_: 10**5000)
+    with pytest.raises(ProtocolError, match=r"bytes, of at most 10$"):
+        sandbox.read_file("a", 10)
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(ProtocolError, match="a child has a process number"):
+        RelayedGuest(sandbox, 10**5000, ours, {})
 
 
 def test_removed_sandbox_is_gone_on_its_node(sandbox: RemoteSandbox, node: Node):
