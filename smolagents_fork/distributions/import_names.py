@@ -194,18 +194,17 @@ def _find_installed(name: str, path: Sequence[str] | None) -> metadata.Distribut
 
 def _modules(distribution: metadata.Distribution) -> set[str]:
     """Collect the outermost public modules that a distribution contains."""
-    paths = set(_module_paths(distribution))
-    outermost = {".".join(parts) for parts in paths if not _is_inside(parts, paths)}
+    outermost: list[tuple[str, ...]] = []
+    # In this order, what a package contains follows it.
+    for parts in sorted(_module_paths(distribution)):
+        if not outermost or parts[: len(outermost[-1])] != outermost[-1]:
+            outermost.append(parts)
     if outermost:
-        return outermost
+        return {".".join(parts) for parts in outermost}
     # Editable installations, and those of Linux distributions, do not list their modules.
     return {
         name for name in (distribution.read_text("top_level.txt") or "").split() if name[0] != "_"
     }
-
-
-def _is_inside(parts: tuple[str, ...], packages: set[tuple[str, ...]]) -> bool:
-    return any(parts[:end] in packages for end in range(1, len(parts)))
 
 
 def _module_paths(distribution: metadata.Distribution) -> Iterator[tuple[str, ...]]:

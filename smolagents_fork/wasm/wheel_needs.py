@@ -7,7 +7,6 @@ options about builds are. So it gets wheels by name only, and the metadata is re
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.parser import BytesHeaderParser
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Wheel", "resolve"]
 
-# What a zip file can raise, whatever is in it: encrypted, of an unknown method, damaged.
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    LookupError,
-    RuntimeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 _MOST_ROUNDS = 50
 _MOST_WHEELS = 300
 _MOST_METADATA_BYTES = 4 << 20
@@ -62,21 +51,25 @@ class Wheel:
         Raises:
             ExecutorStartError: it is not one.
         """
-        from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+        from packaging.utils import parse_wheel_filename
 
         try:
             name, version, _, _ = parse_wheel_filename(path.name)
             with zipfile.ZipFile(path) as archive:
                 return cls(path, name, version, _needs_of(archive))
-        except (InvalidWheelFilename, *_UNREADABLE) as bad:
+        except Exception as bad:  # each method of compression has errors of its own
             raise ExecutorStartError(f"{path.name} cannot be read as a wheel: {bad}") from None
 
 
 def _needs_of(archive: zipfile.ZipFile) -> tuple[str, ...]:
     names = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     (name,) = [name for name in names if name.count("/") == 1]
-    if archive.getinfo(name).file_size > _MOST_METADATA_BYTES:
-        raise ValueError(f"its metadata has more than {_MOST_METADATA_BYTES} bytes")
+    # Of all that importlib.metadata may read, which compression makes a thousand times larger.
+    for file in archive.infolist():
+        folder, *rest = file.filename.lower().split("/")
+        is_metadata = folder.endswith("-info") and len(rest) == 1
+        if is_metadata and file.file_size > _MOST_METADATA_BYTES:
+            raise ValueError(f"its metadata has more than {_MOST_METADATA_BYTES} bytes")
     requirements = BytesHeaderParser().parsebytes(archive.read(name)).get_all("Requires-Dist")
     return tuple(str(requirement) for requirement in requirements or ())
 
@@ -183,10 +176,8 @@ def _needs(
 def _read_required(
     wheel: Wheel, extras: Iterable[str], environment: Mapping[str, str]
 ) -> list[Requirement]:
-    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
 
-    bad = (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, ConfigurationError)
     requirements = []
     for text in wheel.needs:
         try:
@@ -196,7 +187,8 @@ def _read_required(
             ):
                 continue
             requirements.append(parse_requirement(text))
-        except bad:
+        # packaging's own errors are ValueErrors, as is that of a number with thousands of digits.
+        except (ValueError, RecursionError, ConfigurationError):
             raise ExecutorStartError(
                 f"{wheel.path.name} requires {text[:200]!r}, which is not a name with versions: "
                 "nothing is fetched from addresses that a package names"

@@ -162,8 +162,18 @@ class PyodideSource:
         Args:
             entries: Entries of the list; the wheels' metadata says which modules a distribution
                 has.
+
+        Raises:
+            ExecutorStartError: the metadata cannot be read.
         """
-        return import_names(entries, [str(wheel) for wheel in self._prepare()[1]])
+        wheels = self._prepare()[1]
+        try:
+            return import_names(entries, [str(wheel) for wheel in wheels])
+        except ConfigurationError:
+            raise
+        except Exception as error:  # anybody may have written the metadata
+            names = ", ".join(wheel.name for wheel in wheels)
+            raise ExecutorStartError(f"the metadata of {names} cannot be read: {error}") from None
 
     def start(self, seconds: float) -> DenoProcess:
         """Start a guest and load everything.

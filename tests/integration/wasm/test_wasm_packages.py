@@ -6,6 +6,7 @@ import hashlib
 import io
 import subprocess
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,21 @@ def test_nothing_of_a_package_is_run_or_fetched_from_an_address(index: Path, tmp
         "with versions: nothing is fetched from addresses that a package names"
     )
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [b"\xff.py,,\n", b"a" * 200_000 + b".py,,\n", b"a.py,b,c,d\n", b"a.py,," + b"9" * 5000],
+)
+def test_list_of_files_that_cannot_be_read_is_named(index: Path, tmp_path: Path, record: bytes):
+    wheel = make_wheel(index, "hostile")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        metadata = "Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n"
+        archive.writestr("hostile-1.0.dist-info/METADATA", metadata)
+        archive.writestr("hostile-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+        archive.writestr("hostile-1.0.dist-info/RECORD", record)
+    with pytest.raises(ExecutorStartError, match=f"^the metadata of {wheel.name} cannot be read: "):
+        WasmExecutor(["hostile>=1"], cache_dir=tmp_path / "cache")
 
 
 def test_modules_of_the_current_folder_are_not_pips(index: Path, tmp_path: Path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from importlib.metadata import version
 
@@ -64,6 +65,17 @@ def test_modules_of_a_wheel_are_those_that_it_contains(tmp_path):
     assert import_names(["some-thing>=1"], path) == ("fast", "single", "space.part", "thing")
     assert import_names(["thing.inner"], path) == ("thing.inner",)
     assert import_names(["json", "numpy"], path) == ("json", "numpy")
+
+
+def test_folders_without_end_take_linear_time(tmp_path):
+    wheel, depth = tmp_path / "deep-1.0-py3-none-any.whl", 65_000
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("deep-1.0.dist-info/METADATA", "Name: deep\nVersion: 1.0\n")
+        lines = [f"{'a/' * depth}module{number}.py,,\n" for number in range(30)]
+        archive.writestr("deep-1.0.dist-info/RECORD", "".join(lines))
+    started = time.monotonic()
+    assert len(import_names(["deep>=1"], [str(wheel)])[0]) > depth
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(
