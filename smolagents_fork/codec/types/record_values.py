@@ -8,12 +8,13 @@ again as the value that it represents.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import itertools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from smolagents_fork.codec.decoder import TAGS, Decoder, row
@@ -36,17 +37,20 @@ class Record:
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``), and assigned as
     attributes. ``dict(record)`` and ``vars(record)`` have them all, and ``dataclasses`` reads them.
+    What the object had beside its fields, such as computed fields of pydantic, are attributes only.
     """
 
-    __slots__ = ("__dict__", "_class_name", "_module")
+    __slots__ = ("__dict__", "_class_name", "_derived", "_module")
     __dataclass_fields__ = property(lambda self: _dataclass_with(*self).__dataclass_fields__)
     __dataclass_params__ = property(lambda self: _dataclass_with(*self).__dataclass_params__)
     _module: str
     _class_name: str
+    _derived: dict[str, Any] | None
 
     def __init__(self, module: str, class_name: str, fields: dict[str, Any]) -> None:
         self._module = module
         self._class_name = class_name
+        self._derived = None
         vars(self).update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -59,6 +63,8 @@ class Record:
         # decoder refuses them, and copy and pickle probe for them.
         if name.startswith("__") or name in Record.__slots__:
             raise AttributeError(name)
+        if self._derived and name in self._derived:
+            return self._derived[name]
         if name == "keys":  # by which dict() knows a mapping; a field of that name comes first
             return vars(self).keys
         raise _no_field(self, name)
@@ -206,13 +212,15 @@ def _is_stored_field(field: Any) -> bool:
 
 
 def _encode_named_tuple(encoder: Encoder, value: Any) -> Any:
-    """Encode a named tuple: class by name, fields in order."""
-    tree = _encode_fields(encoder, value, dict(zip(value._fields, value, strict=True)))
-    return {**tree, "$": "namedtuple"}
+    """Encode a named tuple: class by name, fields in order, and what is stored beside them."""
+    fields = dict(zip(value._fields, value, strict=True))
+    tree = {**_encode_fields(encoder, value, fields), "$": "namedtuple"}
+    return _with_derived(encoder, tree, value, getattr(value, "__dict__", ()))
 
 
 def _tuple_record(encoder: Encoder, value: TupleRecord) -> Any:
-    return {**_record_tree(encoder, *tuple_parts(value)), "$": "namedtuple"}
+    tree = {**_record_tree(encoder, *tuple_parts(value)), "$": "namedtuple"}
+    return _with_derived(encoder, tree, value, vars(value))
 
 
 def _attrs(encoder: Encoder, value: Any) -> Any:
@@ -222,10 +230,24 @@ def _attrs(encoder: Encoder, value: Any) -> Any:
 
 
 def _model(encoder: Encoder, value: Any) -> Any:
-    """Encode a model of pydantic: class by name, fields that are set, extra ones too."""
+    """Encode a model of pydantic: class by name, fields that are set, extra and computed ones."""
     stored = vars(value)
     fields = {name: stored[name] for name in type(value).model_fields if name in stored}
-    return _encode_fields(encoder, value, {**fields, **(value.model_extra or {})})
+    tree = _encode_fields(encoder, value, {**fields, **(value.model_extra or {})})
+    return _with_derived(encoder, tree, value, value.__pydantic_decorators__.computed_fields)
+
+
+def _with_derived(encoder: Encoder, tree: Any, value: Any, names: Iterable[str]) -> Any:
+    """Add public data that an object has beside its fields, as far as it can be encoded.
+
+    A class that the reader has registered gets the fields alone.
+    """
+    derived: dict[str, Any] = {}
+    for name in list(names):
+        if name[:1] != "_" and name not in tree["v"]:
+            with contextlib.suppress(Exception):  # without this, the object crosses as well
+                derived.update(encoder.fields({name: getattr(value, name)}))
+    return {"$": "derived", "v": tree, "d": derived} if derived else tree
 
 
 def _encode_fields(encoder: Encoder, value: Any, fields: dict[str, Any]) -> Any:
@@ -239,7 +261,8 @@ def _record_tree(encoder: Encoder, module: str, class_name: str, fields: dict[st
 
 
 def _record(encoder: Encoder, value: Record) -> Any:
-    return _record_tree(encoder, *record_parts(value))
+    tree = _record_tree(encoder, *record_parts(value))
+    return _with_derived(encoder, tree, value, value._derived or ())
 
 
 def _enum(encoder: Encoder, value: enum.Enum) -> Any:
@@ -297,6 +320,18 @@ def _record_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     return value
 
 
+def _derived_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
+    """Decode what an object had beside its fields, which only placeholders take."""
+    value, derived = decoder.value(tree["v"]), _fields(decoder, tree["d"])
+    if type(value) is Record:
+        value._derived = derived
+    elif type(value) is TupleRecord:
+        if any(name.startswith("_") or name in value._fields for name in derived):
+            raise Fault("a name beside the fields is public, and not a field's")
+        vars(value).update(derived)
+    return value
+
+
 def _member_of(decoder: Decoder, tree: dict[str, Any]) -> Any:
     module, name, cls = decoder.registered(tree)
     label, value = tree["n"], decoder.value(tree["v"])
@@ -318,6 +353,7 @@ TAGS.update(
     {
         "record": row(_record_of, "mcv", work=3_000),
         "namedtuple": row(_record_of, "mcv", work=3_000),
+        "derived": row(_derived_of, "vd"),
         "enum": row(_member_of, "mcnvt", work=3_000),
     }
 )

@@ -170,6 +170,14 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         tagged("record", m="codec_values", c="Point", v={"z": 1}),
         "unexpected keyword argument 'z'",
     ),
+    "private name beside the fields": (
+        tagged("derived", v={"$": "namedtuple", "m": "a", "c": "B", "v": {}}, d={"_fields": 1}),
+        "a name beside the fields is public",
+    ),
+    "special name beside the fields": (
+        tagged("derived", v={"$": "record", "m": "a", "c": "B", "v": {}}, d={"__class__": 1}),
+        "'__class__' is not the name of a field",
+    ),
     "enum value that is none": (
         tagged("enum", m="codec_values", c="Colour", n="BLUE", v=9, t=False),
         "9 is not a valid Colour",

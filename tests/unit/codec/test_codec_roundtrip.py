@@ -362,6 +362,49 @@ def test_object_crosses_by_its_fields(value: Any) -> None:
     assert codec.decode(codec.encode(record)) == record
 
 
+class Computing(pydantic.BaseModel):
+    number: int
+
+    @pydantic.computed_field
+    @property
+    def double(self) -> int:
+        return self.number * 2
+
+    @pydantic.computed_field
+    @property
+    def failing(self) -> float:
+        return self.number / 0
+
+    @pydantic.computed_field
+    @property
+    def function(self) -> object:
+        return print
+
+
+class Statistic(NamedTuple):
+    value: float
+
+
+class Bunch(Statistic):
+    """A named tuple with attributes, as functions of scipy return them."""
+
+
+def test_public_data_beside_the_fields_crosses_to_a_reader_without_the_class() -> None:
+    bunch = Bunch(1.5)
+    bunch.df, bunch._private, bunch.itself = 4, 5, [bunch]  # type: ignore[attr-defined]
+    data = codec.encode([Computing(number=2), bunch])
+    placeholders = codec.decode(data)
+    for again in (placeholders, codec.decode(codec.encode(placeholders))):
+        for computing, record in (again, copy.deepcopy(again), pickle.loads(pickle.dumps(again))):
+            assert (dict(computing), computing.double) == ({"number": 2}, 4)
+            assert not hasattr(computing, "failing")
+            assert not hasattr(computing, "function")
+            assert (record, record.df, record._fields) == ((1.5,), 4, ("value",))
+            assert not hasattr(record, "_private")
+            assert not hasattr(record, "itself")
+    assert codec.decode(data, classes=[Computing, Bunch]) == [Computing(number=2), (1.5,)]
+
+
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict, collections.UserDict])
 def test_views_become_lists(kind: Any) -> None:
     value = kind(a=1, b=[2])
