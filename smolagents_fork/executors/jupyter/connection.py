@@ -46,6 +46,7 @@ from ...sandboxes.provisioner import (
 from ...stream.timed_socket import TimedSocket
 from ...system.closing import close_on_error
 from ...system.first_process_link import HasFirstProcess
+from ..session.guest import Failure
 
 __all__ = [
     "HasGatewayAddress",
@@ -288,9 +289,11 @@ class KernelConnection:
         )
         channel.wait(request, deadline)
         if request.error is not None:
+            # Code of an earlier kernel may have changed what this one starts from.
+            failure = Failure(request.error.name, request.error.value, request.error.traceback)
             raise ExecutorStartError(
                 f"the kernel of image {self._spec.image} could not be prepared: "
-                f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
+                f"{failure.name}: {failure.value}\n{failure.traceback}"
             )
         self._installed = True
 
@@ -326,7 +329,7 @@ class KernelConnection:
         content = reply.content or {}
         reason = content.get("evalue")
         if content.get("status") == "error" and isinstance(reason, str):
-            raise ExecutorError(reason)
+            raise ExecutorError(Failure("", reason).value)
         if not reply.buffers:
             raise ProtocolError("the sandbox answered a request for a file without its content")
         return b"".join(reply.buffers)

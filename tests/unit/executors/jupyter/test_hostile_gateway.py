@@ -8,6 +8,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -256,18 +257,32 @@ def test_bad_frames_are_errors_of_ours(data):
         assert bounded(lambda: executor("1")).output is None
 
 
-def test_error_is_cut_to_what_a_model_can_be_sent():
-    def fail(gateway: Gateway, request: Any) -> bool:
-        content = {"ename": "E", "evalue": "v", "traceback": ["first", "x" * 5_000_000, "last"]}
-        gateway.sock.sendall(gateway.message("iopub", "error", content, request))
-        return False
+def fail(gateway: Gateway, request: Any) -> bool:
+    content = {"ename": "E", "evalue": "v", "traceback": ["first", "x" * 5_000_000, "last"]}
+    gateway.sock.sendall(gateway.message("iopub", "error", content, request))
+    return False
 
+
+def test_error_is_cut_to_what_a_model_can_be_sent():
     with executor_on(fail) as executor:
         with pytest.raises(AgentError) as caught:
             executor("attack")
         text = str(caught.value)
         assert (text[:5], text[-4:]) == ("first", "last")
         assert len(text) < 300_000
+
+
+def test_errors_of_starts_and_files_are_cut_too(monkeypatch):
+    with pytest.raises(ExecutorError, match="could not be prepared: E: v") as caught:
+        executor_on(fail, when="")
+    assert len(str(caught.value)) < 300_000
+    with executor_on(fail) as executor:
+        content = {"status": "error", "evalue": "x" * 5_000_000}
+        reply = SimpleNamespace(content=content, buffers=())
+        monkeypatch.setattr(channel.Channel, "ask", lambda *_: reply)
+        with pytest.raises(ExecutorError, match=r"get_file: .*: xxx") as caught:
+            executor.get_file("a")
+        assert len(str(caught.value)) < 300_000
 
 
 def test_connections_that_end_at_once_hold_no_call_up(monkeypatch):
