@@ -32,6 +32,7 @@ __all__ = [
     "json_value",
     "message_from_value",
     "message_value",
+    "pixel_count",
     "tool_from_value",
     "tool_value",
 ]
@@ -100,6 +101,13 @@ def message_from_value(value: Any) -> ChatMessage:
         return ChatMessage(role=MessageRole(role), content=content, tool_calls=calls or None)
     except (KeyError, TypeError, UnboundLocalError) as error:
         raise DecodeError(f"a tool call needs function, id and type: {error!r}") from None
+
+
+def pixel_count(message: ChatMessage) -> int:
+    """Return the number of pixels of a message's images."""
+    elements = message.content if isinstance(message.content, list) else ()
+    images = [element["image"] for element in elements if "image" in element]
+    return sum(image.width * image.height for image in images)
 
 
 def tool_value(tool: Any) -> dict[str, Any]:

@@ -16,9 +16,17 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..codec.limits import MAX_PIXELS
 from ..errors import CodecError, ConfigurationError, DecodeError
 from ..text.short_texts import brief_text, limited_text
-from .chat_values import bare_message, exact, json_value, message_from_value, tool_from_value
+from .chat_values import (
+    bare_message,
+    exact,
+    json_value,
+    message_from_value,
+    pixel_count,
+    tool_from_value,
+)
 
 __all__ = ["ModelService"]
 
@@ -27,6 +35,8 @@ _logger = logging.getLogger(__name__)
 _MOST_STREAMS = 32
 # Refused calls after which a program does not do what an agent does.
 _MOST_REFUSED = 1000
+# Pixels of the running calls, which compressed take a thousandth of their memory.
+_MOST_PIXELS = 4 * MAX_PIXELS
 # Characters of the reason of a refusal.
 _LONGEST_REASON = 1000
 #: Arguments that a program always may give, and the type of each.
@@ -67,8 +77,8 @@ class ModelService:
         self._max_calls = max_calls
         self._max_request_bytes = max_request_bytes
         self._max_bytes = max_bytes
-        # Open streams by number, each with the bytes of its request.
-        self._streams: dict[int, tuple[Iterator[Any], int]] = {}
+        # Open streams by number, each with the bytes of its request and the pixels in it.
+        self._streams: dict[int, tuple[Iterator[Any], int, int]] = {}
         self._numbers = itertools.count(1)
         self._calls = self._refused = 0
         #: The last exception of the model, for the error of the program.
@@ -129,6 +139,12 @@ class ModelService:
         self._check_limits(size)
         values = exact(call.get("messages"), list, "messages")
         messages = [message_from_value(value) for value in values]
+        pixels = sum(map(pixel_count, messages))
+        if pixels + sum(count for _, _, count in self._streams.values()) > _MOST_PIXELS:
+            raise _RefusedError(
+                f"the running calls have images of over {_MOST_PIXELS} pixels; run fewer at "
+                "once, or send smaller images"
+            )
         arguments = self._arguments(call)
         self._calls += 1
         if method == "generate":
@@ -139,7 +155,7 @@ class ModelService:
             )
         stream = self._model.generate_stream(messages, **arguments)
         number = next(self._numbers)
-        self._streams[number] = iter(stream), size
+        self._streams[number] = iter(stream), size, pixels
         return number
 
     def _answer_of_stream(self, method: str, number: object) -> list[Any] | None:
@@ -149,7 +165,7 @@ class ModelService:
         if method == "end_stream":
             del self._streams[number]
             return None
-        stream, _ = self._streams[number]
+        stream, *_ = self._streams[number]
         return list(itertools.islice(stream, 1))
 
     def _check_limits(self, size: int) -> None:
@@ -161,7 +177,7 @@ class ModelService:
             )
         if len(self._streams) >= _MOST_STREAMS:
             raise _RefusedError(f"more than {_MOST_STREAMS} streams of the model at once")
-        size += sum(open_size for _, open_size in self._streams.values())
+        size += sum(open_size for _, open_size, _ in self._streams.values())
         if size > self._max_request_bytes:
             raise _RefusedError(
                 f"the running calls have {size} bytes of messages, over "

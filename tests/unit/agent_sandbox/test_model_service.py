@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from smolagents import ChatMessage, MessageRole
 from smolagents.models import ChatMessageStreamDelta
 
@@ -123,6 +124,18 @@ def test_reason_of_a_refusal_has_the_beginning_and_end_of_a_long_text() -> None:
     assert len(str(caught.value)) < 1200
     (reason,) = sandbox.ended
     assert len(reason) < 1400
+
+
+def test_open_streams_have_no_more_than_so_many_pixels() -> None:
+    """Compressed, 32 streams with 256 MB of pixels each are eight megabytes."""
+    sandbox = Sandbox(Talker())
+    picture = {"type": "image", "image": Image.new("1", (8000, 8000))}
+    request = asked("generate_stream", messages=[{"role": "user", "content": [picture]}])
+    numbers = [sandbox.call(request) for _ in range(4)]
+    with pytest.raises(RuntimeError, match="have images of over 256000000 pixels"):
+        sandbox.call(request)
+    sandbox.end_stream(numbers[0])
+    sandbox.call(request)
 
 
 def test_tuples_reach_the_model_as_lists() -> None:
