@@ -32,7 +32,7 @@ _REMOVED = {
 _FIRST = {name: minor for minor, names in _ADDED.items() for name in names.split()}
 _WITHOUT = {name: minor for minor, names in _REMOVED.items() for name in names.split()}
 #: Those of all versions, and Python's own tests, which sys.stdlib_module_names leaves out.
-STANDARD_MODULES = frozenset({*sys.stdlib_module_names, *_FIRST, *_WITHOUT, "test"})
+STANDARD_MODULES = frozenset({*getattr(sys, "stdlib_module_names", ()), *_FIRST, *_WITHOUT, "test"})
 
 
 def is_standard(name: str) -> bool:

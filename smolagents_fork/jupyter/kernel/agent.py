@@ -87,6 +87,7 @@ class KernelSide:
         self.codec, self.texts, self.output = modules.codec, modules.texts, modules.output
         self.files, self.process = modules.files, modules.process
         self.tracebacks, self.packages = modules.traceback, modules.packages
+        self.hints = modules.hints
         self.comm_id = settings["comm_id"]
         self.max_print_outputs_length = settings["max_print_outputs_length"]
         self.streamed_length = settings["streamed_length"]
@@ -247,6 +248,8 @@ class KernelSide:
             self.program_streams = (vars(sys).get("stdout"), vars(sys).get("stderr"))
             sys.stdout, sys.stderr = self.streams
         self.running = False
+        # The next program's, by which its frames and those of earlier ones are told apart.
+        self.shell.execution_count = self.run + 1
         self.take_value()
         # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
@@ -432,6 +435,8 @@ class KernelSide:
         except Exception:
             lines = [f"{type(shown).__name__}: {shown}"]
         lines = [*lines, *self.texts.missing_cause(value).splitlines()[1:]]
+        with contextlib.suppress(Exception):  # without a hint, the error is shown as well
+            lines += filter(None, [self.tracebacks.hint_for(self.hints.hint, value, tb)])
         self.show_traceback(type(shown), shown, lines)
 
     def format_link(self, error):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -48,6 +49,9 @@ _MAX_ERROR_CHARS = 100_000
 _MODULES = {
     "texts": "text/texts",
     "output": "output",
+    "standard_library": "standard_library",
+    "short_texts": "text/short_texts",
+    "hints": "text/hints",
     "value": "interpreter/last_value",
     "awaiting": "interpreter/program_loop",
     "builtins": "interpreter/program_builtins",
@@ -59,6 +63,7 @@ _MODULES = {
     "packages": "jupyter/kernel/kernel_packages",
     "agent": "jupyter/kernel/agent",
 }
+_IMPORT = re.compile(rb"^from \.+(\w+) import", re.MULTILINE)
 # Runs in the kernel. The sources are buffers of the request, so nothing has to be quoted.
 _LOADER = f"""
 def _load():
@@ -80,8 +85,8 @@ del _load
 def _sources() -> list[bytes]:
     package = resources.files("smolagents_fork")
     parts = [package.joinpath(f"{name}.py").read_bytes() for name in _MODULES.values()]
-    # In the kernel, the codec is a module of its own.
-    own = [part.replace(b"from ..codec ", b"from smolagents_fork_codec ") for part in parts]
+    # In the kernel, each is a module of its own.
+    own = [_IMPORT.sub(rb"from smolagents_fork_\1 import", part) for part in parts]
     return [codec.sandbox_source().encode(), *own]
 
 

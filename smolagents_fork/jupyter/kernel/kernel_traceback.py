@@ -7,7 +7,9 @@ this package.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
+import ast
 import itertools
+import linecache
 import os
 import sysconfig
 import traceback
@@ -40,6 +42,22 @@ def trim(entry):
     for link in reversed(entries):
         chain = types.TracebackType(chain, link.tb_frame, link.tb_lasti, link.tb_lineno)
     return chain
+
+
+def hint_for(hint, error, entry):
+    """Return a hint for an error, or the empty string.
+
+    Args:
+        hint: the function of that name in ``text.hints``.
+        entry: the error's traceback as :func:`trim` returns it.
+    """
+    innermost = error.__traceback__
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    while innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    lines = linecache.getlines(entry.tb_frame.f_code.co_filename)
+    return hint(error, ast.parse("".join(lines)), entry, innermost.tb_frame is entry.tb_frame)
 
 
 def limit_frames(lines):

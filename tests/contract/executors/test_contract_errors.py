@@ -27,6 +27,16 @@ def test_errors_have_type_message_and_line(contract):
         contract.shared("\n\na = 1\ndef fails():\n    raise ValueError('of the code')\n\nfails()")
     assert "line 5" in str(caught.value).lower()
     assert "raise ValueError('of the code')" in str(caught.value)
+    contract.shared("total, rows = 1, [1]\ndef read(row):\n    return row['nam']")
+    for code, hint in {
+        "totl": "Did you mean: 'total'",
+        "read({'name': 1})": r"Maybe you meant one of these indexes instead: \['name'\]",
+        "rows[5]": r"Could not index \[1\] with 5",
+        "rows.apend(1)": "Did you mean: 'append'",
+        "from math import sqr": "Did you mean: 'sqrt'",
+    }.items():
+        with pytest.raises(Exception, match=hint):
+            contract.shared(code)
     with pytest.raises(Exception, match="ValueError: bad\nin row 3\nof part b"):
         contract.shared(
             "error = ValueError('bad')\nerror.__notes__ = ['in row 3', 'of part b']\nraise error"

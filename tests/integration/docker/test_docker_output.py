@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import re
 
 import PIL.Image
 import pytest
@@ -254,3 +255,12 @@ def test_pictures_without_end_are_bounded(make):
     assert f"[{30 - len(executor.displays)} displays dropped" in result.logs
     assert peak.bytes < 250_000_000
     assert executor("'next'").output == "next"
+
+
+def test_frames_of_earlier_programs_have_other_numbers(bounded):
+    bounded("def fail():\n    1 / 0")
+    with pytest.raises(AgentError) as caught:
+        bounded("2\nfail()")
+    frames = re.findall(r"In\[(\d+)\], line (\d)", str(caught.value))
+    assert [line for _, line in frames] == ["2", "2"]
+    assert int(frames[0][0]) == int(frames[1][0]) + 1
