@@ -234,7 +234,10 @@ def _model(encoder: Encoder, value: Any) -> Any:
     stored = vars(value)
     fields = {name: stored[name] for name in type(value).model_fields if name in stored}
     tree = _encode_fields(encoder, value, {**fields, **(value.model_extra or {})})
-    return _with_derived(encoder, tree, value, value.__pydantic_decorators__.computed_fields)
+    computed: Any = type(value).model_computed_fields
+    if isinstance(computed, property):  # of pydantic before 2.11
+        computed = value.model_computed_fields
+    return _with_derived(encoder, tree, value, computed)
 
 
 def _with_derived(encoder: Encoder, tree: Any, value: Any, names: Iterable[str]) -> Any:
