@@ -87,7 +87,7 @@ class KernelSide:
         self.codec, self.texts, self.output = modules.codec, modules.texts, modules.output
         self.files, self.process = modules.files, modules.process
         self.tracebacks, self.packages = modules.traceback, modules.packages
-        self.hints = modules.hints
+        self.load_hints = modules.load_hints
         self.comm_id = settings["comm_id"]
         self.max_print_outputs_length = settings["max_print_outputs_length"]
         self.streamed_length = settings["streamed_length"]
@@ -436,7 +436,7 @@ class KernelSide:
             lines = [f"{type(shown).__name__}: {shown}"]
         lines = [*lines, *self.texts.missing_cause(value).splitlines()[1:]]
         with contextlib.suppress(Exception):  # without a hint, the error is shown as well
-            lines += filter(None, [self.tracebacks.hint_for(self.hints.hint, value, tb)])
+            lines += filter(None, [self.tracebacks.hint_for(self.load_hints().hint, value, tb)])
         self.show_traceback(type(shown), shown, lines)
 
     def format_link(self, error):

@@ -49,9 +49,6 @@ _MAX_ERROR_CHARS = 100_000
 _MODULES = {
     "texts": "text/texts",
     "output": "output",
-    "standard_library": "standard_library",
-    "short_texts": "text/short_texts",
-    "hints": "text/hints",
     "value": "interpreter/last_value",
     "awaiting": "interpreter/program_loop",
     "builtins": "interpreter/program_builtins",
@@ -63,18 +60,33 @@ _MODULES = {
     "packages": "jupyter/kernel/kernel_packages",
     "agent": "jupyter/kernel/agent",
 }
+#: The same for modules that are compiled at the first error; the last one is that of the hints.
+_LATE_MODULES = {
+    "standard_library": "standard_library",
+    "short_texts": "text/short_texts",
+    "hints": "text/hints",
+}
 _IMPORT = re.compile(rb"^from \.+(\w+) import", re.MULTILINE)
 # Runs in the kernel. The sources are buffers of the request, so nothing has to be quoted.
 _LOADER = f"""
 def _load():
-    import sys, types
+    import functools, sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = types.SimpleNamespace()
-    for name, source in zip({["codec", *_MODULES]}, parts):
+    def load(name, source):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
         exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
         setattr(modules, name, module)
+    late = [*zip({[*_LATE_MODULES]}, parts)]
+    for name, source in zip({["codec", *_MODULES]}, parts[len(late):]):
+        load(name, source)
+    @functools.lru_cache(maxsize=1)
+    def load_hints():
+        for name, source in late:
+            load(name, source)
+        return modules.hints
+    modules.load_hints = load_hints
     modules.agent.install(get_ipython(), modules, parts[-1])
 _load()
 del _load
@@ -84,10 +96,12 @@ del _load
 @functools.lru_cache(maxsize=1)
 def _sources() -> list[bytes]:
     package = resources.files("smolagents_fork")
-    parts = [package.joinpath(f"{name}.py").read_bytes() for name in _MODULES.values()]
+    files = (*_LATE_MODULES.values(), *_MODULES.values())
+    parts = [package.joinpath(f"{name}.py").read_bytes() for name in files]
     # In the kernel, each is a module of its own.
     own = [_IMPORT.sub(rb"from smolagents_fork_\1 import", part) for part in parts]
-    return [codec.sandbox_source().encode(), *own]
+    late = len(_LATE_MODULES)
+    return [*own[:late], codec.sandbox_source().encode(), *own[late:]]
 
 
 def install_request(comm_id: str, settings: KernelSettings) -> tuple[str, list[bytes]]:
