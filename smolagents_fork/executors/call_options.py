@@ -204,7 +204,7 @@ class CallOptions(Options):
 
     @property
     def allow_pickle(self) -> bool:
-        """``True``: values that the codec refuses are pickled."""
+        """Permission to pickle values that the codec refuses."""
         return False
 
     @property

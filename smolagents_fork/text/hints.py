@@ -140,7 +140,7 @@ def _name_hint(
     else:
         message = f"The variable `{name}` is not defined"
     names = {*frame.f_locals, *frame.f_globals, *frame.f_builtins, *dir(builtins)}
-    # What Python sets in a module is no variable of the program's.
+    # What Python sets in a module is not a variable of the program.
     close = _similar(name, [n for n in names if n[:2] != "__"], hidden)
     absent = f"Did you forget to import {name!r}?" if is_standard(name) else ""
     return ". ".join(filter(None, (message, " ".join(filter(None, (absent, close))))))
